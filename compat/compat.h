@@ -1,0 +1,107 @@
+/* compat.h - what the files of this folder share.
+ *
+ * ode.c        the exported symbols: one engine call becomes one swap_call
+ * swap.c       solves it, and decides whose answer the engine gets
+ * upstream.c   finds the solver that we stand in for (relink_wrap.c, relink_replace.c: when relinked)
+ * environment.c, threads.c, stats.c   settings, per-thread memory, the summary */
+#ifndef LCPLUG_COMPAT_H
+#define LCPLUG_COMPAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lcplug/lcplug.h>
+
+/* One call of the engine, all numbers as doubles: the problem, and where the answer goes. */
+typedef struct swap_call {
+  int n, nub;
+  double *A;
+  size_t stride;
+  double *b, *x;
+  size_t b_step, x_step;
+  double *w; /* NULL: not wanted */
+  double *lo, *hi;
+  size_t bounds_step;
+  int *findex; /* NULL: no friction rows */
+  /* Calls the engine's own solver on the same arrays, which it may destroy; NULL: there is none.
+   * `engine` is for its use. */
+  void (*upstream)(const struct swap_call *call);
+  const void *engine;
+} swap_call;
+
+/* Solves the call and writes x, w, lo and hi. */
+void swap_solve(const swap_call *call);
+
+/* ---- settings from the environment, read once -------------------------------------------------- */
+
+const lcplug_settings *environment_settings(void);
+
+/* One line on stderr, while `warn` allows. */
+void environment_warn(const char *text);
+
+/* ---- statistics ------------------------------------------------------------------------------- */
+
+/* What is counted, and the words of the summary. */
+#define SWAP_COUNTERS(X)                                                                           \
+  X(COUNT_CALLS, "calls")                                                                          \
+  X(COUNT_SOLVED, "solved by lcplug to the tolerance")                                             \
+  X(COUNT_UNSOLVED, "kept although above the tolerance")                                           \
+  X(COUNT_FALLBACKS, "asked upstream after a miss")                                                \
+  X(COUNT_UPSTREAM, "answered by upstream")                                                        \
+  X(COUNT_UPSTREAM_ERRORS, "upstream errors met")                                                  \
+  X(COUNT_REFUSED, "refused input")                                                                \
+  X(COUNT_ZEROS, "answered with zero forces")
+#define COUNTER_CODE(code, text) code,
+typedef enum counter { SWAP_COUNTERS(COUNTER_CODE) COUNTERS } counter;
+#undef COUNTER_CODE
+
+enum { RESIDUAL_BINS = 22 * 8 }; /* eighths of a decade from 1e-20 to 1e2 */
+
+/* One thread's numbers.  Only its thread writes; the summary may read at any time. */
+typedef struct statistics {
+  uint64_t count[COUNTERS];
+  uint64_t solver[8]; /* answers by lcplug_solver */
+  uint64_t rows;
+  uint64_t most_rows, least_rows;
+  double seconds, worst_residual, worst_gap;
+  uint64_t residual[RESIDUAL_BINS];
+} statistics;
+
+void statistics_count(statistics *s, counter which);
+void statistics_size(statistics *s, int n);
+void statistics_answer(statistics *s, lcplug_solver solver, double residual, double gap);
+void statistics_time(statistics *s, double seconds);
+void statistics_add(statistics *sum, const statistics *part);
+void statistics_print(const statistics *s);
+
+/* ---- a thread's memory ------------------------------------------------------------------------ */
+
+typedef enum memory_purpose {
+  MEMORY_ANSWER, /* vectors of the present call */
+  MEMORY_MATRIX, /* A, saved from an upstream that destroys it */
+  MEMORY_ENGINE, /* a single-precision problem as doubles */
+  MEMORY_PURPOSES
+} memory_purpose;
+
+typedef struct thread_context {
+  struct thread_context *before, *after; /* all contexts, for the summary */
+  lcplug_workspace *workspace;
+  int busy; /* a solve is under way: a call from a signal handler finds it set */
+  double *memory[MEMORY_PURPOSES]; /* each grows, never shrinks */
+  size_t memory_size[MEMORY_PURPOSES];
+  statistics statistics;
+} thread_context;
+
+/* This thread's context, made at its first call and freed when the thread ends; NULL if there is no
+ * memory for it. */
+thread_context *thread_context_get(void);
+
+/* `count` doubles that stay until they are asked for again; NULL if out of memory. */
+double *thread_memory(thread_context *context, memory_purpose purpose, size_t count);
+
+/* ---- upstream --------------------------------------------------------------------------------- */
+
+/* The function that `symbol` would be without us, or NULL. */
+void *upstream_find(const char *symbol);
+
+#endif

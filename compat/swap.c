@@ -1,0 +1,300 @@
+/* swap.c - one engine call, solved by lcplug, and the rule that nobody is worse off.
+ *
+ *     ours meets the tolerance                    -> ours
+ *     it does not, and a fallback is wanted       -> the best by residual of ours and the fallback's
+ *     the input is refused, or there is no memory -> upstream's, counted; zeros if that is not finite
+ *
+ * Our own answer is never worse than zero forces, so zero needs no candidate of its own.  The
+ * engine's arrays stay as they came until one answer is chosen. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "compat.h"
+
+/* Beyond this residual upstream has not solved anything: it has met an error and left zeros. */
+static const double UPSTREAM_FAILED = 1e-6;
+
+/* The call, this thread's arrays for it, and what has been found out. */
+typedef struct attempt {
+  const swap_call *call;
+  thread_context *context;
+  const lcplug_settings *settings;
+  lcplug_problem problem;
+  lcplug_solution solution; /* ours, in this thread's memory */
+  lcplug_info info;
+  /* what upstream destroys, as it was */
+  double *b, *lo, *hi;
+  int *findex;
+  double *bound, *scratch; /* upstream's friction bounds; 2 n numbers to find them */
+} attempt;
+
+static double seconds_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int wants_w(const swap_call *call) { return call->w && call->nub < call->n; }
+
+static int is_friction(const int *findex, int i) { return findex && findex[i] >= 0; }
+
+static void write_zeros(const swap_call *call) {
+  for (int i = 0; i < call->n; i++) call->x[(size_t)i * call->x_step] = 0.0;
+  if (wants_w(call)) memset(call->w, 0, (size_t)call->n * sizeof *call->w);
+}
+
+static int answer_is_finite(const swap_call *call) {
+  for (int i = 0; i < call->n; i++)
+    if (!isfinite(call->x[(size_t)i * call->x_step])) return 0;
+  return 1;
+}
+
+/* An index outside the problem would make upstream read and write anywhere. */
+static int findex_is_safe(const swap_call *call) {
+  for (int i = 0; call->findex && i < call->n; i++)
+    if (call->findex[i] >= call->n) return 0;
+  return 1;
+}
+
+/* ---- upstream ----------------------------------------------------------------------------------- */
+
+/* Upstream's answer whatever it is, but never a number that is none. */
+static void leave_to_upstream(const swap_call *call, statistics *s) {
+  if (call->upstream && findex_is_safe(call)) {
+    call->upstream(call);
+    if (answer_is_finite(call)) {
+      if (s) statistics_count(s, COUNT_UPSTREAM);
+      return;
+    }
+  }
+  write_zeros(call);
+  if (s) statistics_count(s, COUNT_ZEROS);
+}
+
+/* Saves what upstream destroys and points the problem at the copies; 0 if there is no room. */
+static int save_problem(attempt *a) {
+  const swap_call *call = a->call;
+  size_t numbers = (size_t)call->n * call->stride;
+  double *A = thread_memory(a->context, MEMORY_MATRIX, numbers);
+  if (!A) return 0;
+  memcpy(A, call->A, numbers * sizeof *A);
+  for (int i = 0; i < call->n; i++) {
+    a->b[i] = call->b[(size_t)i * call->b_step];
+    a->lo[i] = call->lo[(size_t)i * call->bounds_step];
+    a->hi[i] = call->hi[(size_t)i * call->bounds_step];
+    if (call->findex) a->findex[i] = call->findex[i];
+  }
+  a->problem.A = A;
+  a->problem.b = a->b;
+  a->problem.lo = a->lo;
+  a->problem.hi = a->hi;
+  a->problem.b_step = a->problem.bounds_step = 1;
+  a->problem.findex = call->findex ? a->findex : NULL;
+  return 1;
+}
+
+/* Puts the caller's order back: lo, hi and findex as they came. */
+static void restore_rows(const attempt *a) {
+  const swap_call *call = a->call;
+  for (int i = 0; i < call->n; i++) {
+    call->lo[(size_t)i * call->bounds_step] = a->lo[i];
+    call->hi[(size_t)i * call->bounds_step] = a->hi[i];
+    if (call->findex) call->findex[i] = a->findex[i];
+  }
+}
+
+/* Upstream permutes lo, hi and findex together.  The rows of one normal have bounds mu_i |x_n| with
+ * the x_n of its first phase, so the largest bound of a normal and its largest mu tell all of them.
+ * bound receives them in the caller's order; scratch: 2 n. */
+static void upstream_bounds(const attempt *a, double *bound, double *scratch) {
+  const swap_call *call = a->call;
+  double *largest_bound = scratch, *largest_mu = scratch + call->n;
+  memset(scratch, 0, 2 * (size_t)call->n * sizeof *scratch);
+  for (int k = 0; k < call->n; k++) {
+    double hi = fabs(call->hi[(size_t)k * call->bounds_step]);
+    if (is_friction(call->findex, k))
+      largest_bound[call->findex[k]] = fmax(largest_bound[call->findex[k]], hi);
+    if (is_friction(a->findex, k))
+      largest_mu[a->findex[k]] = fmax(largest_mu[a->findex[k]], fabs(a->hi[k]));
+  }
+  for (int i = 0; i < call->n; i++) {
+    bound[i] = 0.0;
+    if (!is_friction(a->findex, i)) continue;
+    double mu = fabs(a->hi[i]), most = largest_mu[a->findex[i]], its = largest_bound[a->findex[i]];
+    if (mu == most) bound[i] = its;
+    else if (isinf(most)) bound[i] = mu * fabs(call->x[(size_t)a->findex[i] * call->x_step]);
+    else bound[i] = mu / most * its;
+  }
+}
+
+static void write_friction_bounds(const swap_call *call, const double *hi) {
+  for (int i = 0; i < call->n; i++)
+    if (is_friction(call->findex, i)) {
+      call->lo[(size_t)i * call->bounds_step] = -hi[i];
+      call->hi[(size_t)i * call->bounds_step] = hi[i];
+    }
+}
+
+/* Runs upstream on the engine's arrays and judges its answer; infinity if there is none.  Afterwards
+ * the engine's arrays hold that answer with its bounds, in the caller's order. */
+static double ask_upstream(attempt *a) {
+  const swap_call *call = a->call;
+  double residual = INFINITY;
+  if (!call->upstream || !save_problem(a)) return INFINITY;
+  call->upstream(call);
+  upstream_bounds(a, a->bound, a->scratch);
+  restore_rows(a);
+  if (answer_is_finite(call))
+    lcplug_residual(a->context->workspace, &a->problem, a->settings->friction, call->x, call->x_step,
+                    a->bound, a->bound, 1, &residual);
+  write_friction_bounds(call, a->bound);
+  if (residual > UPSTREAM_FAILED) statistics_count(&a->context->statistics, COUNT_UPSTREAM_ERRORS);
+  return residual;
+}
+
+/* ---- ours --------------------------------------------------------------------------------------- */
+
+/* Points everything at this thread's memory; 0 if there is none. */
+static int begin_attempt(attempt *a) {
+  const swap_call *call = a->call;
+  size_t n = call->n > 0 ? (size_t)call->n : 0;
+  double *memory = thread_memory(a->context, MEMORY_ANSWER, 11 * n + 1);
+  if (!memory) return 0;
+  a->solution = (lcplug_solution){
+      .x = memory, .w = memory + n, .lo = memory + 2 * n, .hi = memory + 3 * n};
+  a->b = memory + 4 * n;
+  a->lo = memory + 5 * n;
+  a->hi = memory + 6 * n;
+  a->bound = memory + 7 * n;
+  a->scratch = memory + 8 * n;
+  a->findex = (int *)(memory + 10 * n);
+  a->problem = lcplug_problem_default();
+  a->problem.n = call->n;
+  a->problem.nub = call->nub > call->n ? call->n : call->nub;
+  a->problem.A = call->A;
+  a->problem.stride = call->stride;
+  a->problem.b = call->b;
+  a->problem.b_step = call->b_step;
+  a->problem.lo = call->lo;
+  a->problem.hi = call->hi;
+  a->problem.bounds_step = call->bounds_step;
+  a->problem.findex = call->findex;
+  return 1;
+}
+
+/* Complementarity to the letter, as ODE's own test wants it: a force inside its bounds leaves no w,
+ * one at a bound a w of the right sign.  Within the tolerance that is the same answer. */
+static double complementary(double x, double lo, double hi, double w) {
+  if (lo == hi) return w;
+  if (x == lo) return w > 0.0 ? w : 0.0;
+  if (x == hi) return w < 0.0 ? w : 0.0;
+  return 0.0;
+}
+
+static void write_ours(const attempt *a) {
+  const swap_call *call = a->call;
+  const lcplug_solution *s = &a->solution;
+  int exact_w = a->info.status == LCPLUG_SOLVED && a->settings->friction == LCPLUG_FRICTION_ODE;
+  for (int i = 0; i < call->n; i++) {
+    call->x[(size_t)i * call->x_step] = s->x[i];
+    if (wants_w(call))
+      call->w[i] = exact_w ? complementary(s->x[i], s->lo[i], s->hi[i], s->w[i]) : s->w[i];
+  }
+  write_friction_bounds(call, s->hi);
+}
+
+/* A second opinion by the exact solver; replaces ours if it is better. */
+static void ask_exact(attempt *a) {
+  lcplug_settings settings = *a->settings;
+  lcplug_info info;
+  double *x = a->scratch, *w = a->scratch + a->call->n, *lo = a->b, *hi = a->bound;
+  lcplug_solution solution = {.x = x, .w = w, .lo = lo, .hi = hi};
+  settings.solver = LCPLUG_EXACT;
+  if (lcplug_solve(a->context->workspace, &a->problem, &settings, &solution, &info)) return;
+  if (info.residual >= a->info.residual) return;
+  a->info = info;
+  a->solution = solution;
+}
+
+/* Upstream solves boxes: for the friction models that are none it is no help unless asked for. */
+static lcplug_fallback fallback_of(const lcplug_settings *s) {
+  if (s->fallback != LCPLUG_FALLBACK_AUTO) return s->fallback;
+  int strict = s->solver == LCPLUG_AUTO || s->solver == LCPLUG_EXACT;
+  return strict && s->friction == LCPLUG_FRICTION_ODE ? LCPLUG_FALLBACK_UPSTREAM
+                                                      : LCPLUG_FALLBACK_NONE;
+}
+
+static void choose_and_write(attempt *a) {
+  statistics *s = &a->context->statistics;
+  lcplug_fallback fallback = fallback_of(a->settings);
+  int missed = a->info.status != LCPLUG_SOLVED;
+  if (missed) environment_warn("a problem was not solved to the tolerance");
+  if (missed && fallback == LCPLUG_FALLBACK_EXACT) ask_exact(a);
+  if (missed && fallback == LCPLUG_FALLBACK_UPSTREAM) {
+    statistics_count(s, COUNT_FALLBACKS);
+    double residual = ask_upstream(a);
+    if (residual < a->info.residual) { /* its answer is in place already */
+      statistics_count(s, COUNT_UPSTREAM);
+      statistics_answer(s, LCPLUG_UPSTREAM, residual, 0.0);
+      return;
+    }
+  }
+  write_ours(a);
+  statistics_count(s, a->info.status == LCPLUG_SOLVED ? COUNT_SOLVED : COUNT_UNSOLVED);
+  statistics_answer(s, a->info.solver, a->info.residual, a->info.gap);
+}
+
+/* solver=upstream: the engine's own solver, judged only if somebody wants to know. */
+static void pass_through(attempt *a) {
+  statistics *s = &a->context->statistics;
+  if (!a->settings->stats || lcplug_problem_check(&a->problem)) {
+    leave_to_upstream(a->call, s);
+    return;
+  }
+  double residual = ask_upstream(a);
+  if (residual < INFINITY) {
+    statistics_count(s, COUNT_UPSTREAM);
+    statistics_answer(s, LCPLUG_UPSTREAM, residual, 0.0);
+  } else {
+    write_zeros(a->call);
+    statistics_count(s, COUNT_ZEROS);
+  }
+}
+
+static void solve_in_context(attempt *a) {
+  statistics *s = &a->context->statistics;
+  statistics_count(s, COUNT_CALLS);
+  if (!begin_attempt(a)) {
+    leave_to_upstream(a->call, s);
+    return;
+  }
+  if (a->call->n > 0) statistics_size(s, a->call->n);
+  if (a->settings->solver == LCPLUG_UPSTREAM) {
+    pass_through(a);
+    return;
+  }
+  lcplug_error error =
+      lcplug_solve(a->context->workspace, &a->problem, a->settings, &a->solution, &a->info);
+  if (error) {
+    environment_warn(lcplug_error_text(error));
+    statistics_count(s, COUNT_REFUSED);
+    leave_to_upstream(a->call, s);
+    return;
+  }
+  choose_and_write(a);
+}
+
+void swap_solve(const swap_call *call) {
+  attempt a = {.call = call, .context = thread_context_get(), .settings = environment_settings()};
+  if (!a.context || a.context->busy) {
+    leave_to_upstream(call, NULL);
+    return;
+  }
+  a.context->busy = 1;
+  double started = a.settings->stats ? seconds_now() : 0.0;
+  solve_in_context(&a);
+  if (a.settings->stats) statistics_time(&a.context->statistics, seconds_now() - started);
+  a.context->busy = 0;
+}

@@ -1,0 +1,40 @@
+/* iterate.h - what iterative solvers share: a budget, the residual as the stopping rule, and the
+ * best iterate so far. */
+#ifndef LCPLUG_ITERATE_H
+#define LCPLUG_ITERATE_H
+
+#include "model.h"
+
+typedef struct iteration {
+  /* the budget */
+  double tol;
+  int max_iter;
+  double deadline; /* on the monotonic clock; infinity: none */
+  /* the outcome */
+  int iterations;
+  int factorizations;
+  double residual; /* of x below */
+  lcplug_status status;
+  double *x; /* best iterate; on entry the first guess */
+} iteration;
+
+/* Seconds on the monotonic clock. */
+double lcplug_now(void);
+
+/* 1 if a residual of x meets the tolerance, or is as small as rounding lets it be. */
+int lcplug_meets(const iteration *it, const model *m, const double *x, double residual);
+
+/* The first guess and its product A x (scratch for a product): made feasible, and replaced by zero
+ * forces if these are better.  Sets the residual.  Returns 1 if it already meets the tolerance. */
+int lcplug_iteration_begin(iteration *it, const model *m, double *Ax);
+
+/* One more iterate: keeps it if it is the best; returns 1, with the status, when it is time to stop. */
+int lcplug_iteration_observe(iteration *it, const model *m, const double *x, const double *Ax);
+
+/* The solvers.  Each improves it->x.  Scratch from the workspace. */
+lcplug_error lcplug_pgs_solve(const model *m, const lcplug_settings *settings, iteration *it,
+                              lcplug_workspace *workspace);
+lcplug_error lcplug_apgd_solve(const model *m, const lcplug_settings *settings, iteration *it,
+                               lcplug_workspace *workspace);
+
+#endif

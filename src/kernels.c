@@ -1,0 +1,77 @@
+/* kernels.c - the kernels of kernels_body.h for each instruction set, and the choice among them. */
+#include "kernels.h"
+
+#include <string.h>
+
+/* Pairs of doubles are what every 64-bit processor has (SSE2, NEON); the compiler splits them where
+ * it has not. */
+typedef double pair __attribute__((vector_size(16), may_alias));
+
+#define NAME(x) portable_##x
+#define TARGET
+#define VEC pair
+#define WIDTH 2
+#define TALL 4
+#define LOAD(p) (*(const pair *)(p))
+#define STORE(p, v) (*(pair *)(p) = (v))
+#define STORE_ANYWHERE(p, v) ((p)[0] = (v)[0], (p)[1] = (v)[1])
+#define SPREAD(p) ((pair){*(p), *(p)})
+#define ZERO ((pair){0.0, 0.0})
+#define MUL(a, b) ((a) * (b))
+#define FMA(a, b, c) ((c) + (a) * (b))
+#define FNMA(a, b, c) ((c) - (a) * (b))
+#include "kernels_body.h"
+#undef NAME
+#undef TARGET
+#undef VEC
+#undef WIDTH
+#undef TALL
+#undef LOAD
+#undef STORE
+#undef STORE_ANYWHERE
+#undef SPREAD
+#undef ZERO
+#undef MUL
+#undef FMA
+#undef FNMA
+
+static const cholesky_kernels portable = {portable_panel, portable_schur, portable_forward,
+                                          portable_backward, "portable"};
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define NAME(x) avx2_##x
+#define TARGET __attribute__((target("avx2,fma")))
+#define VEC __m256d
+#define WIDTH 4
+#define TALL 12
+#define LOAD(p) _mm256_load_pd(p)
+#define STORE(p, v) _mm256_store_pd((p), (v))
+#define STORE_ANYWHERE(p, v) _mm256_storeu_pd((p), (v))
+#define SPREAD(p) _mm256_broadcast_sd(p)
+#define ZERO _mm256_setzero_pd()
+#define MUL(a, b) _mm256_mul_pd((a), (b))
+#define FMA(a, b, c) _mm256_fmadd_pd((a), (b), (c))
+#define FNMA(a, b, c) _mm256_fnmadd_pd((a), (b), (c))
+#include "kernels_body.h"
+
+static const cholesky_kernels avx2 = {avx2_panel, avx2_schur, avx2_forward, avx2_backward, "avx2"};
+
+static const cholesky_kernels *avx2_if_it_runs(void) {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;
+}
+#else
+static const cholesky_kernels *avx2_if_it_runs(void) { return NULL; }
+#endif
+
+const cholesky_kernels *lcplug_kernels_best(void) {
+  const cholesky_kernels *k = avx2_if_it_runs();
+  return k ? k : &portable;
+}
+
+const cholesky_kernels *lcplug_kernels_named(const char *name) {
+  const cholesky_kernels *k = avx2_if_it_runs();
+  if (k && !strcmp(name, k->name)) return k;
+  return strcmp(name, portable.name) ? NULL : &portable;
+}

@@ -1,0 +1,35 @@
+/* kernels.h - dense arithmetic on the panels of a sparse factor.
+ *
+ * Every kernel exists in portable C and, on x86-64, with AVX2 and FMA; the processor that runs the
+ * program decides, once per analysis.  The two differ by rounding (a fused product is rounded once),
+ * each of them gives the same bits every time. */
+#ifndef LCPLUG_KERNELS_H
+#define LCPLUG_KERNELS_H
+
+#include <stddef.h>
+
+/* Panels are padded to this many rows, so that no kernel needs a scalar tail. */
+enum { PANEL_PAD = 4 };
+
+static inline int lcplug_panel_pad(int rows) { return (rows + PANEL_PAD - 1) & -PANEL_PAD; }
+
+/* Panels are column-major with ld rows, `pivots` columns and 32-byte alignment; see cholesky.h. */
+typedef struct cholesky_kernels {
+  /* L of the pivots and of the rows below them, in place.  inverse[j] = 1 / L_jj; a pivot that is not
+   * above floor[j] gets 0 and a column of zeros instead.  Returns how many did. */
+  int (*panel)(double *panel, int ld, int pivots, const double *floor, double *inverse);
+  /* update (lower, `below` columns of lcplug_panel_pad(below) rows) <- [update] - L L^T, where L are the
+   * rows below of a panel.  add 0: the old content is not read. */
+  void (*schur)(const double *below_rows, int ld, int pivots, int below, double *update, int add);
+  /* w has the ld rows of the panel.  forward: w_pivots <- L^-1 w_pivots and takes what they
+   * contribute out of the rows below.  backward: w_pivots <- L^-T (w_pivots - the part of w_below). */
+  void (*forward)(const double *panel, int ld, int pivots, const double *inverse, double *w);
+  void (*backward)(const double *panel, int ld, int pivots, const double *inverse, double *w);
+  const char *name;
+} cholesky_kernels;
+
+/* The best table for this processor; the table of that name, NULL where it cannot run. */
+const cholesky_kernels *lcplug_kernels_best(void);
+const cholesky_kernels *lcplug_kernels_named(const char *name);
+
+#endif

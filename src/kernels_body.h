@@ -1,0 +1,233 @@
+/* kernels_body.h - the kernels, written once; kernels.c includes this once per instruction set.
+ *
+ * The includer defines
+ *     NAME(x)        the name of a function in this set
+ *     TARGET         its attribute
+ *     VEC, WIDTH     a vector and its number of doubles (divides PANEL_PAD)
+ *     TALL           rows of the largest register tile: TALL / WIDTH * 4 accumulators must fit
+ *     LOAD STORE SPREAD ZERO MUL ADD   on vectors
+ *     FMA(a, b, c)   a b + c;  FNMA(a, b, c)   c - a b
+ *
+ * Everything is built from one register tile, rows x columns of  C - L_i L_j^T.  Tile sizes are
+ * arguments of inlined functions, constant at every call, so that the loops over them unroll and the
+ * tile lives in registers. */
+
+#define INLINE static inline __attribute__((always_inline)) TARGET
+#define UNROLL _Pragma("GCC unroll 8")
+
+/* tile <- C (or 0) - sum over p of l_i[., p] l_j[., p]^T */
+INLINE void NAME(tile_load)(VEC tile[TALL / WIDTH][4], const double *c, size_t ldc, int load,
+                            const int rows, const int columns) {
+  UNROLL for (int q = 0; q < columns; q++) {
+    UNROLL for (int v = 0; v < rows / WIDTH; v++)
+      tile[v][q] = load ? LOAD(c + (size_t)q * ldc + WIDTH * v) : ZERO;
+  }
+}
+
+INLINE void NAME(tile_subtract)(VEC tile[TALL / WIDTH][4], const double *l_i, const double *l_j,
+                                size_t ld, int depth, const int rows, const int columns) {
+  for (int p = 0; p < depth; p++, l_i += ld, l_j += ld) {
+    VEC x[TALL / WIDTH];
+    UNROLL for (int v = 0; v < rows / WIDTH; v++) x[v] = LOAD(l_i + WIDTH * v);
+    UNROLL for (int q = 0; q < columns; q++) {
+      VEC y = SPREAD(l_j + q);
+      UNROLL for (int v = 0; v < rows / WIDTH; v++) tile[v][q] = FNMA(x[v], y, tile[v][q]);
+    }
+  }
+}
+
+INLINE void NAME(tile_store)(VEC tile[TALL / WIDTH][4], double *c, size_t ldc, const int rows,
+                             const int columns) {
+  UNROLL for (int q = 0; q < columns; q++) {
+    UNROLL for (int v = 0; v < rows / WIDTH; v++)
+      STORE(c + (size_t)q * ldc + WIDTH * v, tile[v][q]);
+  }
+}
+
+/* Calls act(row, rows) on tiles that cover first .. last; 16 rows are two tiles of 8, as a tile of 4
+ * has too few independent sums to keep the multipliers busy. */
+#define FOR_TILES(first, last, act)                                                \
+  for (int i_ = (first); i_ < (last);) {                                           \
+    int left_ = (last)-i_;                                                         \
+    if (TALL >= 12 && (left_ >= 20 || left_ == 12)) {                              \
+      act(i_, TALL >= 12 ? 12 : 4);                                                \
+      i_ += 12;                                                                    \
+    } else if (TALL >= 8 && left_ >= 8) {                                          \
+      act(i_, TALL >= 8 ? 8 : 4);                                                  \
+      i_ += 8;                                                                     \
+    } else {                                                                       \
+      act(i_, 4);                                                                  \
+      i_ += 4;                                                                     \
+    }                                                                              \
+  }
+
+/* --- the panel --- */
+
+/* The triangle of up to four pivots.  The chain from pivot to pivot goes through 1/d alone; the square
+ * roots are taken at the end, side by side, where nothing waits for them. */
+INLINE int NAME(triangle)(double *d, size_t ld, const double *floor, double *inverse,
+                          const int columns) {
+  double a[4][4], r[4];
+  int bad = 0;
+  UNROLL for (int q = 0; q < columns; q++) {
+    UNROLL for (int i = q; i < columns; i++) a[i][q] = d[(size_t)i + (size_t)q * ld];
+  }
+  UNROLL for (int q = 0; q < columns; q++) {
+    int good = a[q][q] > floor[q];
+    r[q] = good ? 1.0 / a[q][q] : 0.0;
+    bad += !good;
+    UNROLL for (int i = q + 1; i < columns; i++) {
+      double u = a[i][q] * r[q];
+      UNROLL for (int j = q + 1; j <= i; j++) a[i][j] -= u * a[j][q];
+    }
+  }
+  UNROLL for (int q = 0; q < columns; q++) {
+    double s = __builtin_sqrt(r[q]);
+    inverse[q] = s;
+    UNROLL for (int i = 0; i < columns; i++)
+      d[(size_t)i + (size_t)q * ld] = i < q ? 0.0 : a[i][q] * s;
+  }
+  return bad;
+}
+
+/* Rows i of the columns of a block: what the columns before them contribute, then L_jj^-T. */
+INLINE void NAME(panel_tile)(double *panel, size_t ld, int j, int i, const double *inverse,
+                             const int rows, const int columns) {
+  VEC tile[TALL / WIDTH][4];
+  double *c = panel + i + (size_t)j * ld;
+  const double *d = panel + j + (size_t)j * ld;
+  NAME(tile_load)(tile, c, ld, 1, rows, columns);
+  NAME(tile_subtract)(tile, panel + i, panel + j, ld, j, rows, columns);
+  UNROLL for (int q = 0; q < columns; q++) {
+    UNROLL for (int e = 0; e < q; e++) {
+      VEC y = SPREAD(d + q + (size_t)e * ld);
+      UNROLL for (int v = 0; v < rows / WIDTH; v++) tile[v][q] = FNMA(tile[v][e], y, tile[v][q]);
+    }
+    VEC y = SPREAD(inverse + j + q);
+    UNROLL for (int v = 0; v < rows / WIDTH; v++) tile[v][q] = MUL(tile[v][q], y);
+  }
+  NAME(tile_store)(tile, c, ld, rows, columns);
+}
+
+INLINE int NAME(panel_block)(double *panel, int ld, int j, const double *floor, double *inverse,
+                             const int columns) {
+  VEC tile[TALL / WIDTH][4];
+  double *d = panel + j + (size_t)j * (size_t)ld;
+  if (j) {
+    NAME(tile_load)(tile, d, (size_t)ld, 1, 4, columns);
+    NAME(tile_subtract)(tile, panel + j, panel + j, (size_t)ld, j, 4, columns);
+    NAME(tile_store)(tile, d, (size_t)ld, 4, columns);
+  }
+  int bad = NAME(triangle)(d, (size_t)ld, floor + j, inverse + j, columns);
+#define ACT(i, rows) NAME(panel_tile)(panel, (size_t)ld, j, (i), inverse, (rows), columns)
+  FOR_TILES(j + 4, ld, ACT)
+#undef ACT
+  return bad;
+}
+
+TARGET static int NAME(panel)(double *panel, int ld, int pivots, const double *floor,
+                              double *inverse) {
+  int bad = 0, j = 0;
+  for (; j + 4 <= pivots; j += 4) bad += NAME(panel_block)(panel, ld, j, floor, inverse, 4);
+  switch (pivots - j) {
+    case 3: return bad + NAME(panel_block)(panel, ld, j, floor, inverse, 3);
+    case 2: return bad + NAME(panel_block)(panel, ld, j, floor, inverse, 2);
+    case 1: return bad + NAME(panel_block)(panel, ld, j, floor, inverse, 1);
+    default: return bad;
+  }
+}
+
+/* --- the update of the rows below --- */
+
+INLINE void NAME(schur_columns)(const double *l, size_t ld, int depth, int j, int last, double *update,
+                                int add, const int columns) {
+#define ACT(i, rows)                                                                     \
+  do {                                                                                   \
+    VEC tile[TALL / WIDTH][4];                                                           \
+    double *c = update + (i) + (size_t)j * (size_t)last;                                 \
+    NAME(tile_load)(tile, c, (size_t)last, add, (rows), columns);                        \
+    NAME(tile_subtract)(tile, l + (i), l + j, ld, depth, (rows), columns);               \
+    NAME(tile_store)(tile, c, (size_t)last, (rows), columns);                            \
+  } while (0)
+  FOR_TILES(j, last, ACT)
+#undef ACT
+}
+
+TARGET static void NAME(schur)(const double *l, int ld, int pivots, int below, double *update,
+                               int add) {
+  int j = 0, last = lcplug_panel_pad(below);
+  for (; j + 4 <= below; j += 4)
+    NAME(schur_columns)(l, (size_t)ld, pivots, j, last, update, add, 4);
+  switch (below - j) {
+    case 3: NAME(schur_columns)(l, (size_t)ld, pivots, j, last, update, add, 3); break;
+    case 2: NAME(schur_columns)(l, (size_t)ld, pivots, j, last, update, add, 2); break;
+    case 1: NAME(schur_columns)(l, (size_t)ld, pivots, j, last, update, add, 1); break;
+    default: break;
+  }
+}
+
+/* --- solves --- */
+
+INLINE void NAME(forward_block)(const double *l, size_t ld, int rows, const double *inverse,
+                                double *w, const int columns) {
+  VEC y[4];
+  UNROLL for (int q = 0; q < columns; q++) {
+    w[q] *= inverse[q];
+    UNROLL for (int i = q + 1; i < columns; i++) w[i] -= l[(size_t)i + (size_t)q * ld] * w[q];
+  }
+  UNROLL for (int q = 0; q < columns; q++) y[q] = SPREAD(w + q);
+  for (int i = 4; i < rows; i += WIDTH) {
+    VEC sum = LOAD(w + i);
+    UNROLL for (int q = 0; q < columns; q++) sum = FNMA(LOAD(l + i + (size_t)q * ld), y[q], sum);
+    STORE(w + i, sum);
+  }
+}
+
+TARGET static void NAME(forward)(const double *l, int ld, int pivots, const double *inverse,
+                                 double *w) {
+  int j = 0;
+  for (; j + 4 <= pivots; j += 4)
+    NAME(forward_block)(l + j + (size_t)j * (size_t)ld, (size_t)ld, ld - j, inverse + j, w + j, 4);
+  l += j + (size_t)j * (size_t)ld;
+  switch (pivots - j) {
+    case 3: NAME(forward_block)(l, (size_t)ld, ld - j, inverse + j, w + j, 3); break;
+    case 2: NAME(forward_block)(l, (size_t)ld, ld - j, inverse + j, w + j, 2); break;
+    case 1: NAME(forward_block)(l, (size_t)ld, ld - j, inverse + j, w + j, 1); break;
+    default: break;
+  }
+}
+
+INLINE void NAME(backward_block)(const double *l, size_t ld, int rows, const double *inverse,
+                                 double *w, const int columns) {
+  VEC sum[4];
+  UNROLL for (int q = 0; q < columns; q++) sum[q] = ZERO;
+  for (int i = 4; i < rows; i += WIDTH) {
+    VEC x = LOAD(w + i);
+    UNROLL for (int q = 0; q < columns; q++) sum[q] = FMA(LOAD(l + i + (size_t)q * ld), x, sum[q]);
+  }
+  UNROLL for (int q = columns - 1; q >= 0; q--) {
+    double part[WIDTH], s = w[q];
+    STORE_ANYWHERE(part, sum[q]);
+    UNROLL for (int v = 0; v < WIDTH; v++) s -= part[v];
+    UNROLL for (int i = q + 1; i < columns; i++) s -= l[(size_t)i + (size_t)q * ld] * w[i];
+    w[q] = s * inverse[q];
+  }
+}
+
+TARGET static void NAME(backward)(const double *l, int ld, int pivots, const double *inverse,
+                                  double *w) {
+  int j = pivots & -4;
+  const double *last = l + j + (size_t)j * (size_t)ld;
+  switch (pivots - j) {
+    case 3: NAME(backward_block)(last, (size_t)ld, ld - j, inverse + j, w + j, 3); break;
+    case 2: NAME(backward_block)(last, (size_t)ld, ld - j, inverse + j, w + j, 2); break;
+    case 1: NAME(backward_block)(last, (size_t)ld, ld - j, inverse + j, w + j, 1); break;
+    default: break;
+  }
+  for (j -= 4; j >= 0; j -= 4)
+    NAME(backward_block)(l + j + (size_t)j * (size_t)ld, (size_t)ld, ld - j, inverse + j, w + j, 4);
+}
+
+#undef FOR_TILES
+#undef UNROLL
+#undef INLINE

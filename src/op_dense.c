@@ -1,0 +1,89 @@
+/* op_dense.c - A as the caller's lower triangle, in place.
+ *
+ * One pass over the triangle serves both halves: element (i, j) adds A_ij x_j to y_i and A_ij x_i to
+ * y_j.  When the solver's order differs from the caller's, vectors are permuted, never A. */
+#include "operator.h"
+
+#include <string.h>
+
+static const double *row_of(const linop *op, int row) { return op->A + (size_t)row * op->stride; }
+
+static double element(const linop *op, int i, int j) {
+  int r = op->layout->row[i], c = op->layout->row[j];
+  return r >= c ? row_of(op, r)[c] : row_of(op, c)[r];
+}
+
+/* y = A x in the caller's order. */
+static void multiply(const linop *op, const double *x, double *y) {
+  for (int i = 0; i < op->n; i++) {
+    const double *row = row_of(op, i);
+    double sum[4] = {0, 0, 0, 0}, xi = x[i];
+    int j = 0;
+    for (; j + 4 <= i; j += 4)
+      for (int k = 0; k < 4; k++) {
+        sum[k] += row[j + k] * x[j + k];
+        y[j + k] += row[j + k] * xi;
+      }
+    for (; j < i; j++) {
+      sum[0] += row[j] * x[j];
+      y[j] += row[j] * xi;
+    }
+    y[i] = (sum[0] + sum[1]) + (sum[2] + sum[3]) + row[i] * xi;
+  }
+}
+
+static void dense_apply(const linop *op, const double *x, double *y) {
+  if (op->layout->identity) {
+    multiply(op, x, y);
+    return;
+  }
+  const int *row = op->layout->row;
+  for (int i = 0; i < op->n; i++) op->scratch_x[row[i]] = x[i];
+  multiply(op, op->scratch_x, op->scratch_y);
+  for (int i = 0; i < op->n; i++) y[i] = op->scratch_y[row[i]];
+}
+
+static void dense_diagonal(const linop *op, double *d) {
+  for (int i = 0; i < op->n; i++) d[i] = element(op, i, i);
+}
+
+static void dense_diagonal_block(const linop *op, int first, int rows, double *out) {
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < rows; j++) out[i * rows + j] = element(op, first + i, first + j);
+}
+
+static int dense_state_size(const linop *op) { return op->n; }
+
+static void dense_state_read(const linop *op, const double *state, int first, int rows, double *Ax) {
+  (void)op;
+  memcpy(Ax, state + first, (size_t)rows * sizeof *Ax);
+}
+
+static void dense_state_add(const linop *op, double *state, int first, int rows, const double *dx) {
+  const int *place = op->layout->place;
+  for (int k = 0; k < rows; k++) {
+    int r = op->layout->row[first + k];
+    const double *row = row_of(op, r);
+    for (int c = 0; c <= r; c++) state[place[c]] += row[c] * dx[k];
+    for (int c = r + 1; c < op->n; c++) state[place[c]] += row_of(op, c)[r] * dx[k];
+  }
+}
+
+static const linop_table dense_table = {
+    LCPLUG_MATRIX_DENSE, dense_apply,      dense_diagonal,  dense_diagonal_block,
+    dense_state_size,    dense_apply,      dense_state_read, dense_state_add,
+};
+
+lcplug_error lcplug_operator_dense(linop *op, const lcplug_problem *p, const lower_triangle *lower,
+                                   const layout *l, lcplug_workspace *workspace) {
+  *op = (linop){.table = &dense_table,
+                .n = p->n,
+                .layout = l,
+                .lower = lower,
+                .A = p->A,
+                .stride = p->stride};
+  if (l->identity) return LCPLUG_OK;
+  op->scratch_x = TAKE(workspace, double, p->n);
+  op->scratch_y = TAKE(workspace, double, p->n);
+  return op->scratch_x && op->scratch_y ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
+}

@@ -1,0 +1,243 @@
+/* solve.c - the driver, the only place that knows problems, operators, friction models and solvers.
+ *
+ *     check -> order the rows -> store A -> for each stage of the friction model: sets, solver
+ *
+ * friction=ode has two stages: the normal forces without friction, then everything with the
+ * friction bounds that follow from them.  The other models have one. */
+#include <math.h>
+#include <string.h>
+
+#include "exact.h"
+#include "fpenv.h"
+#include "iterate.h"
+#include "model.h"
+#include "problem.h"
+#include "settings.h"
+
+/* Below this size a dense pass is shorter than building anything; above this density it is, too. */
+enum { SMALLEST_SPARSE = 24 };
+static const double DENSEST_SPARSE = 0.4;
+
+typedef lcplug_error stage_solver(const model *m, const lcplug_settings *settings, iteration *it,
+                                  lcplug_workspace *workspace);
+
+static stage_solver solve_auto;
+
+typedef struct solver_row {
+  stage_solver *solve;
+  double tol;
+  int max_iter;
+} solver_row;
+
+/* One row per solver: what it is, and the tolerance and limit it has unless asked otherwise. */
+static const solver_row solvers[] = {
+    [LCPLUG_AUTO] = {solve_auto, 1e-10, 1000},
+    [LCPLUG_PGS] = {lcplug_pgs_solve, 1e-6, 1000},
+    [LCPLUG_APGD] = {lcplug_apgd_solve, 1e-6, 1000},
+    [LCPLUG_EXACT] = {lcplug_exact_solve, 1e-10, 100},
+};
+
+/* One solve, from the caller's arrays to the caller's arrays. */
+typedef struct job {
+  lcplug_workspace *workspace;
+  const lcplug_problem *problem;
+  const lcplug_settings *settings;
+  layout layout;
+  lower_triangle lower;
+  linop op;
+  model model;     /* of the last stage */
+  double *bound;   /* friction=ode: frozen bounds */
+  double *x, *Ax;  /* in solver order */
+  iteration it;
+} job;
+
+/* Boxes are exact's; cones are for the gradient, and for sweeps where that does not settle. */
+static lcplug_error solve_auto(const model *m, const lcplug_settings *settings, iteration *it,
+                               lcplug_workspace *workspace) {
+  if (lcplug_exact_offers(m)) return lcplug_exact_solve(m, settings, it, workspace);
+  lcplug_error error = lcplug_apgd_solve(m, settings, it, workspace);
+  if (error || it->status == LCPLUG_SOLVED || it->status == LCPLUG_TIME_LIMIT) return error;
+  return lcplug_pgs_solve(m, settings, it, workspace);
+}
+
+/* One scan finds the nonzeros and checks them; then the operator that suits their number. */
+static lcplug_error store_matrix(job *j) {
+  const lcplug_problem *p = j->problem;
+  lcplug_matrix matrix = j->settings->matrix;
+  lcplug_error error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
+  if (!error && p->full) error = lcplug_problem_check_symmetry(p);
+  if (error) return error;
+  double density = 2.0 * (double)j->lower.begin[p->n] / ((double)p->n * p->n);
+  if (matrix == LCPLUG_MATRIX_AUTO)
+    matrix = p->n < SMALLEST_SPARSE || density > DENSEST_SPARSE ? LCPLUG_MATRIX_DENSE
+                                                                : LCPLUG_MATRIX_SPARSE;
+  return matrix == LCPLUG_MATRIX_DENSE
+             ? lcplug_operator_dense(&j->op, p, &j->lower, &j->layout, j->workspace)
+             : lcplug_operator_sparse(&j->op, &j->lower, &j->layout, j->workspace);
+}
+
+/* Checks everything and prepares what all stages share. */
+static lcplug_error begin_job(job *j) {
+  const lcplug_problem *p = j->problem;
+  lcplug_error error = lcplug_problem_check_vectors(p);
+  if (error) return error;
+  error = lcplug_layout_build(&j->layout, p, j->workspace);
+  if (error) return error;
+  error = store_matrix(j);
+  if (error) return error;
+  j->x = TAKE(j->workspace, double, p->n);
+  j->Ax = TAKE(j->workspace, double, p->n);
+  j->bound = TAKE(j->workspace, double, p->n);
+  return j->x && j->Ax && j->bound ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
+}
+
+static void set_guess(job *j) {
+  const double *guess = j->problem->x0;
+  for (int i = 0; i < j->layout.n; i++) {
+    double x = guess ? guess[j->layout.row[i]] : 0.0;
+    j->x[i] = isfinite(x) ? x : 0.0;
+  }
+}
+
+static lcplug_error run_stage(job *j, friction_stage stage) {
+  lcplug_error error = lcplug_model_build(&j->model, &j->layout, &j->op, stage, j->bound, j->workspace);
+  if (error) return error;
+  return solvers[j->settings->solver].solve(&j->model, j->settings, &j->it, j->workspace);
+}
+
+static void freeze_bounds(job *j) {
+  const layout *l = &j->layout;
+  for (int i = 0; i < l->n; i++)
+    j->bound[i] = l->normal[i] >= 0 ? lcplug_friction_bound(l->hi[i], j->x[l->normal[i]]) : 0.0;
+}
+
+static lcplug_error run_friction(job *j) {
+  static const friction_stage stages[] = {[LCPLUG_FRICTION_ODE] = STAGE_FROZEN,
+                                 [LCPLUG_FRICTION_PYRAMID] = STAGE_PYRAMID,
+                                 [LCPLUG_FRICTION_CONE] = STAGE_CONE,
+                                 [LCPLUG_FRICTION_COULOMB] = STAGE_COULOMB};
+  if (j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
+    lcplug_error error = run_stage(j, STAGE_NORMALS);
+    if (error) return error;
+    freeze_bounds(j);
+  }
+  return run_stage(j, stages[j->settings->friction]);
+}
+
+static void begin_iteration(job *j, double started) {
+  const lcplug_settings *s = j->settings;
+  const solver_row *row = &solvers[s->solver];
+  j->it = (iteration){.tol = s->tol > 0.0 ? s->tol : row->tol,
+                      .max_iter = s->max_iter > 0 ? s->max_iter : row->max_iter,
+                      .deadline = s->time_limit > 0.0 ? started + s->time_limit : INFINITY,
+                      .x = j->x};
+}
+
+static double final_bound(const job *j, int i, double mu) {
+  if (j->layout.normal[i] < 0) return 0.0;
+  if (j->settings->friction == LCPLUG_FRICTION_ODE) return j->bound[i];
+  return lcplug_friction_bound(mu, j->x[j->layout.normal[i]]);
+}
+
+static void write_solution(const job *j, lcplug_solution *solution) {
+  const layout *l = &j->layout;
+  size_t x_step = solution->x_step ? solution->x_step : 1;
+  size_t step = solution->bounds_step ? solution->bounds_step : 1;
+  for (int i = 0; i < l->n; i++) {
+    size_t row = (size_t)l->row[i];
+    double hi = l->hi[i], lo = l->lo[i];
+    if (l->normal[i] != ROW_PLAIN) lo = -(hi = final_bound(j, i, hi));
+    solution->x[row * x_step] = j->x[i];
+    if (solution->w) solution->w[row] = j->Ax[i] - l->b[i];
+    if (solution->lo) solution->lo[row * step] = lo;
+    if (solution->hi) solution->hi[row * step] = hi;
+  }
+}
+
+static void write_info(const job *j, lcplug_info *info) {
+  info->status = lcplug_meets(&j->it, &j->model, j->x, j->it.residual) ? LCPLUG_SOLVED : j->it.status;
+  info->solver = j->settings->solver;
+  info->matrix = j->op.table->matrix;
+  info->iterations = j->it.iterations;
+  info->factorizations = j->it.factorizations;
+  info->residual = j->it.residual;
+  info->gap = j->settings->friction == LCPLUG_FRICTION_CONE ? lcplug_relaxation_gap(&j->model, j->Ax)
+                                                            : 0.0;
+}
+
+/* The answer's residual from a fresh product: what is reported is what was handed out. */
+static void judge(job *j) {
+  j->op.table->apply(&j->op, j->x, j->Ax);
+  j->it.residual = lcplug_residual_natural(&j->model, j->x, j->Ax);
+}
+
+static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info, double started) {
+  lcplug_error error = begin_job(j);
+  if (error) return error;
+  set_guess(j);
+  begin_iteration(j, started);
+  error = run_friction(j);
+  if (error) return error;
+  judge(j);
+  write_solution(j, solution);
+  write_info(j, info);
+  return LCPLUG_OK;
+}
+
+lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *problem,
+                          const lcplug_settings *settings, lcplug_solution *solution,
+                          lcplug_info *info) {
+  if (!workspace || !problem || !solution) return LCPLUG_ERROR_ARGUMENT;
+  lcplug_error error = lcplug_settings_check(settings);
+  if (error) return error;
+  if (settings->solver == LCPLUG_UPSTREAM) return LCPLUG_ERROR_UNSUPPORTED;
+  if (problem->api == PROBLEM_API && problem->n > 0 && !solution->x) return LCPLUG_ERROR_ARGUMENT;
+
+  fpenv host = lcplug_fpenv_enter();
+  double started = lcplug_now();
+  lcplug_info unread;
+  job j = {.workspace = workspace, .problem = problem, .settings = settings};
+  if (!info) info = &unread;
+  error = run_job(&j, solution, info, started);
+  if (!error) info->seconds = lcplug_now() - started;
+  lcplug_workspace_reset(workspace);
+  lcplug_fpenv_leave(host);
+  return error;
+}
+
+/* ---- the residual of somebody else's answer ---------------------------------------------------- */
+
+static void take_bounds(job *j, const double *lo, const double *hi, size_t step) {
+  for (int i = 0; i < j->layout.n; i++) {
+    size_t row = (size_t)j->layout.row[i];
+    j->bound[i] = j->layout.normal[i] >= 0 ? fmax(fabs(lo[row * step]), fabs(hi[row * step])) : 0.0;
+  }
+}
+
+lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
+                             lcplug_friction friction, const double *x, size_t x_step,
+                             const double *lo, const double *hi, size_t bounds_step,
+                             double *residual) {
+  lcplug_settings settings = lcplug_settings_default();
+  settings.friction = friction;
+  if (!workspace || !problem || !residual || lcplug_settings_check(&settings))
+    return LCPLUG_ERROR_ARGUMENT;
+  if (problem->n > 0 && !x) return LCPLUG_ERROR_ARGUMENT;
+  fpenv host = lcplug_fpenv_enter();
+  job j = {.workspace = workspace, .problem = problem, .settings = &settings};
+  lcplug_error error = begin_job(&j);
+  if (!error) {
+    for (int i = 0; i < j.layout.n; i++) j.x[i] = x[(size_t)j.layout.row[i] * (x_step ? x_step : 1)];
+    if (lo && hi) take_bounds(&j, lo, hi, bounds_step ? bounds_step : 1);
+    else freeze_bounds(&j);
+    static const friction_stage stages[] = {STAGE_FROZEN, STAGE_PYRAMID, STAGE_CONE, STAGE_COULOMB};
+    error = lcplug_model_build(&j.model, &j.layout, &j.op, stages[friction], j.bound, workspace);
+  }
+  if (!error) {
+    judge(&j);
+    *residual = j.it.residual;
+  }
+  lcplug_workspace_reset(workspace);
+  lcplug_fpenv_leave(host);
+  return error;
+}
