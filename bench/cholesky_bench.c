@@ -254,6 +254,7 @@ static double run(const char *name, lcplug_workspace *workspace) {
            slash ? slash + 1 : name, n, kinds[kind], ours.nonzeros, theirs.nonzeros, ours.analyze,
            ours.factor, ours.solve, theirs.factor, theirs.solve, theirs.factor / ours.factor,
            ours.residual, ours.flops / ours.factor * 1e-3);
+    if (getenv("FL")) printf("   flops ours %.3e theirs %.3e\n", ours.flops, theirs.flops);
     fflush(stdout);
     worst = fmax(worst, ours.residual);
     add_to_class((int)n, kind, &ours, &theirs);

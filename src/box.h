@@ -1,47 +1,108 @@
-/* box.h - the box problem inside the exact solver: min 1/2 x'Ax - b'x, lo <= x <= hi.
+/* box.h - the problem inside the exact solver: min 1/2 x'Ax - b'x, lo <= x <= hi.
  *
- * Two methods work on it in turn.  Active sets guess which rows sit at a bound and solve for the
- * others; a right guess is the exact answer.  The interior point needs more factorizations but no
- * guess, and ends close enough for the active set to take over.  Both see the rows with lo < hi
- * only; the others keep their one value. */
+ * A box holds only the rows that have a choice (lo < hi), in an order of its own; rows with a single
+ * value have been moved into b.  Two methods work on it in turn.  Active sets guess which rows sit
+ * at a bound and solve for the others; a right guess is the exact answer.  The interior point needs
+ * more factorizations but no guess, and ends close enough for the active set to take over.
+ *
+ * A small box keeps A as a dense square, a large one as sparse rows; the methods do not know which. */
 #ifndef LCPLUG_BOX_H
 #define LCPLUG_BOX_H
 
 #include "cholesky.h"
 #include "iterate.h"
+#include "kernels.h"
+#include "layout.h"
+#include "scan.h"
 
 /* Where a row is believed to be. */
-typedef enum place { AT_LO, INSIDE, AT_HI, FIXED } place;
+typedef enum place { AT_LO, INSIDE, AT_HI } place;
 
-typedef struct box {
-  const model *m;
-  const lower_triangle *lower;
-  int n;
-  const double *b;
-  double *lo, *hi;
-  double *diagonal;
-  cholesky factor;
+typedef struct box box;
+
+typedef struct box_matrix {
+  /* y = A x */
+  void (*apply)(const box *p, const double *x, double *y);
+  /* One sweep of projected Gauss-Seidel on p->x. */
+  void (*sweep)(box *p);
+  /* v <- (A_FF + diag(extra_F))^-1 v_F for the rows F with keep[i] != 0; others come out 0. */
+  void (*factor_and_solve)(box *p, double *v);
+  /* The same with the factor of the last call. */
+  void (*solve)(box *p, double *v);
+} box_matrix;
+
+struct box {
+  const box_matrix *matrix;
+  int rows;
+  double unit; /* residuals are fractions of this */
+  double *b, *lo, *hi, *diagonal;
   /* the iterate: x, its w = A x - b, and where each row is believed to be */
   double *x, *w;
   unsigned char *place;
-  /* scratch */
-  double *dx, *clipped, *product, *extra;
+  /* what the next factorization keeps and adds */
   unsigned char *keep;
-} box;
+  double *extra;
+  /* scratch */
+  double *dx, *clipped, *product;
+  const int *row; /* row of the box -> row in the solver's order */
+  /* dense: A, columns of ld numbers, and the factor as one panel */
+  const double *dense;
+  size_t ld;
+  const cholesky_kernels *kernels;
+  double *panel, *inverse, *floor, *vector;
+  int *kept;
+  int kept_rows;
+  /* sparse: all elements by rows, and the factor on the solver's rows */
+  size_t *begin;
+  int *column;
+  double *value;
+  cholesky *factor;
+  unsigned char *keep_all;
+  double *extra_all, *vector_all;
+};
 
-/* Takes the arrays and analyses the pattern.  Every set of the model is free or an interval. */
-lcplug_error lcplug_box_begin(box *p, const model *m, lcplug_workspace *workspace);
+/* The matrix that boxes are cut from, in the solver's order: one of the two. */
+typedef struct box_source {
+  const layout *layout;
+  double *dense; /* full symmetric, columns of ld numbers */
+  size_t ld;
+  const lower_triangle *lower;
+  cholesky *factor; /* of all rows; analysed at the first factorization */
+  int analysed;
+} box_source;
+
+lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *problem, const layout *l,
+                                     lcplug_workspace *workspace);
+lcplug_error lcplug_box_source_sparse(box_source *s, const lower_triangle *lower, const layout *l,
+                                      lcplug_workspace *workspace);
+
+/* The box of the rows with lo < hi; x starts from `x`, and fixed rows of x receive their value. */
+lcplug_error lcplug_box_cut(box *p, box_source *source, const double *lo, const double *hi, double *x,
+                            lcplug_workspace *workspace);
+
+/* y = A x on all rows of the source. */
+void lcplug_box_source_apply(const box_source *s, const double *x, double *y);
+
+/* Writes the box's x into the rows it was cut from. */
+void lcplug_box_paste(const box *p, const double *values, double *x);
 
 /* w = A x - b for the present x. */
 void lcplug_box_set_w(box *p);
 
-/* Judges the present x, clipped to its bounds, as an iterate; 1 when it is time to stop. */
+/* The natural residual of x with this w, for x within its bounds. */
+double lcplug_box_residual(const box *p, const double *x, const double *w);
+
+/* Judges the present x, clipped to its bounds, as an iterate (it->x has the box's rows); 1 when it
+ * is time to stop. */
 int lcplug_box_observe(box *p, iteration *it);
 
-/* Active sets from the places that p->x and p->w suggest; at most `steps` of them.  1 when solved. */
+/* Active sets, from p->place and p->x; at most `steps` of them.  1 when solved. */
 int lcplug_active_set(box *p, iteration *it, int steps);
 
-/* Interior point from p->x; hands over to the active set as soon as it can.  1 when solved. */
+/* New places from x - w / A_ii; returns how many changed. */
+int lcplug_guess_places(box *p);
+
+/* Interior point from p->x; hands over to the active set as soon as it can. */
 lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_workspace *workspace);
 
 #endif

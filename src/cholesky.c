@@ -3,8 +3,8 @@
  * Multifrontal: supernodes are visited children first.  Each collects its columns of A and the updates
  * that its children left, eliminates its pivots by dense kernels, and leaves an update for its parent.
  *
- * A subset of the rows only shortens the lists: every panel is cut down to the kept rows before any
- * arithmetic is done.  A supernode that has lost all its pivots hands on the update that waits for it;
+ * A subset of the rows only shortens the lists: every panel is cut down to the kept rows, and where whole
+ * clusters are gone to those that are still coupled with it, before any arithmetic is done.  A supernode that has lost all its pivots hands on the update that waits for it;
  * only if there are several it adds them up.
  *
  * Updates live on two stacks, a supernode's own on another one than its children's: so theirs can be
@@ -14,6 +14,11 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+/* Rows that stand together at least this many at a time, on average, are added as vectors. */
+#ifndef SHORT_RUN
+#define SHORT_RUN 16
+#endif
 
 /* --- the subset --- */
 
@@ -33,22 +38,43 @@ static void add_diagonal(cholesky *c, const double *extra) {
   for (int p = 0; p < c->kept; p++) c->added[p] = extra ? extra[c->kept_row[p]] : 0.0;
 }
 
-/* A supernode and its rows below, cut down to what is kept. */
-static void cut_supernode(const cholesky *c, const supernode *f, supernode *s, int *rows) {
+/* 1 if some cluster has lost all its rows: then supernodes may have lost their ties to others. */
+static int clusters_are_gone(const cholesky *c) {
+  for (int a = 0; a < c->clusters; a++)
+    if (c->kept_before[c->cluster_first[a]] == c->kept_before[c->cluster_first[a + 1]]) return 1;
+  return 0;
+}
+
+/* Marks the rows that supernode k really has: of A, and of the updates that wait for it. */
+static void touch_rows(const cholesky *c, int k, const update *updates) {
+  const supernode *f = &c->full[k];
   const int *before = c->kept_before;
+  for (int a = f->cluster; a < f->cluster + f->clusters; a++) {
+    if (before[c->cluster_first[a]] == before[c->cluster_first[a + 1]]) continue;
+    for (int i = c->place_begin[a]; i < c->place_begin[a + 1]; i++) {
+      int p = c->place[i];
+      c->touched[before[p] < before[p + 1] ? before[p] : c->n] = k;
+    }
+  }
+  for (int u = 0; u < c->waiting[k]; u++)
+    for (int i = 0; i < updates[u].size; i++) c->touched[updates[u].rows[i]] = k;
+}
+
+/* A supernode and its rows below, cut down to what is kept and, if `touched`, to what is touched. */
+static void cut_supernode(const cholesky *c, int k, supernode *s, int *rows, int touched) {
+  const supernode *f = &c->full[k];
+  const int *before = c->kept_before;
+  int below = 0;
   s->first = before[f->first];
   s->pivots = before[f->first + f->pivots] - s->first;
   s->parent = f->parent;
-  if (c->kept == c->n) {
-    s->below = f->below;
-    s->rows = f->rows;
-    return;
-  }
-  int below = 0;
-  for (int k = 0; k < f->below; k++) {
-    int p = f->rows[k];
-    rows[below] = before[p];
-    below += before[p + 1] - before[p];
+  s->below = f->below;
+  s->rows = f->rows;
+  if (c->kept == c->n) return;
+  for (int i = 0; i < f->below; i++) {
+    int p = f->rows[i], q = before[p], kept = before[p + 1] - q;
+    rows[below] = q;
+    below += touched ? kept & (c->touched[q] == k) : kept;
   }
   s->below = below;
   s->rows = rows;
@@ -59,29 +85,35 @@ static double count_flops(double pivots, double below) {
   return pivots * (below * (below + pivots + 1.0) + (pivots + 1.0) * (2.0 * pivots + 1.0) / 6.0);
 }
 
-/* Panels of the subset, and which supernodes only hand on: those are marked by `pivots` 0 and at most
- * one update that waits. */
+/* A supernode without pivots only hands on what waits for it, unless it has to add it up. */
+static int hands_on(const cholesky *c, int k) { return !c->now[k].pivots && c->waiting[k] <= 1; }
+
+/* All supernodes of the subset, their panels, and how many updates will wait for each. */
 static void cut_supernodes(cholesky *c) {
+  int *rows = c->now_rows, pending = 0, touched = clusters_are_gone(c);
   size_t panels = 0;
-  int *rows = c->now_rows;
   memset(c->waiting, 0, (size_t)c->supernodes * sizeof *c->waiting);
+  if (touched) memset(c->touched, -1, (size_t)(c->n + 1) * sizeof *c->touched);
   c->nonzeros = 0, c->flops = 0.0;
   for (int k = 0; k < c->supernodes; k++) {
     supernode *s = &c->now[k];
-    cut_supernode(c, &c->full[k], s, rows);
+    if (touched) touch_rows(c, k, c->pending + pending - c->waiting[k]);
+    cut_supernode(c, k, s, rows, touched);
     if (rows) rows += s->below;
     s->panel = panels;
     panels += (size_t)lcplug_panel_ld(s->pivots, s->below) * (size_t)s->pivots;
-    int leaves = s->pivots || c->waiting[k] > 1 ? s->below > 0 : c->waiting[k];
+    int leaves = c->waiting[k];
+    if (!hands_on(c, k)) {
+      pending -= c->waiting[k];
+      leaves = s->below > 0;
+      if (leaves) c->pending[pending++] = (update){s->rows, s->below, NULL};
+    }
     if (s->parent >= 0) c->waiting[s->parent] += leaves;
-    if (!s->pivots) continue;
     c->nonzeros += (size_t)s->pivots * (size_t)s->below +
                    (size_t)s->pivots * (size_t)(s->pivots + 1) / 2;
     c->flops += count_flops(s->pivots, s->below);
   }
 }
-
-static int hands_on(const cholesky *c, int k) { return !c->now[k].pivots && c->waiting[k] <= 1; }
 
 /* Own update on the other stack than the children's. */
 static void choose_sides(cholesky *c) {
@@ -94,45 +126,67 @@ static void choose_sides(cholesky *c) {
 
 /* --- one front --- */
 
-/* Rows of the full panel that are kept, pivots first, and the kept columns copied. */
-static void copy_cut_panel(cholesky *c, const supernode *f, const supernode *s, double *panel) {
-  const int *before = c->kept_before;
-  int *from = c->position, count = 0, ld = lcplug_panel_ld(s->pivots, s->below);
-  int pad = lcplug_panel_pad(s->pivots);
-  size_t full_ld = (size_t)lcplug_panel_ld(f->pivots, f->below);
-  const double *image = c->image + f->panel;
-  for (int p = f->first, j = 0; j < f->pivots; p++, j++) {
-    from[count] = j;
-    count += before[p + 1] - before[p];
+/* Positions that follow each other, as runs; 0 if those would be too short to pay. */
+static int find_runs(const int *position, int count, panel_run *run) {
+  int breaks = 0, runs = 0;
+  for (int k = 1; k < count; k++) breaks += position[k] != position[k - 1] + 1;
+  if (count < SHORT_RUN * (breaks + 1)) return 0;
+  for (int k = 0; k < count; k++)
+    if (k && position[k] == position[k - 1] + 1)
+      run[runs - 1].count++;
+    else
+      run[runs++] = (panel_run){k, position[k], 1};
+  return runs;
+}
+
+/* Where the elements of a cluster's columns go in the panel: `position` and, unless all rows are kept,
+ * which of them are kept: `source`.  Returns how many. */
+static int locate_elements(cholesky *c, const supernode *s, int a) {
+  const int *before = c->kept_before, *place = c->place + c->place_begin[a];
+  int length = c->place_begin[a + 1] - c->place_begin[a], last = s->first + s->pivots, count = 0;
+  if (c->kept == c->n) {
+    for (int k = 0; k < length; k++)
+      c->position[k] = place[k] < last ? place[k] - s->first : c->local[place[k]];
+    return length;
   }
-  for (int k = 0, at = lcplug_panel_pad(f->pivots); k < f->below; k++, at++) {
-    from[count] = at;
-    count += before[f->rows[k] + 1] - before[f->rows[k]];
-    if (count == s->pivots + s->below) break;
+  for (int k = 0; k < length; k++) {
+    int p = before[place[k]];
+    c->source[count] = k;
+    c->position[count] = p < last ? p - s->first : c->local[p];
+    count += before[place[k] + 1] - p;
   }
-  for (int j = 0; j < s->pivots; j++, panel += ld) {
-    const double *column = image + (size_t)from[j] * full_ld;
-    for (int i = 0; i < j; i++) panel[i] = 0.0;
-    for (int i = j; i < s->pivots; i++) panel[i] = column[from[i]];
-    for (int i = s->pivots; i < pad; i++) panel[i] = 0.0;
-    for (int i = 0; i < s->below; i++) panel[pad + i] = column[from[s->pivots + i]];
-    for (int i = pad + s->below; i < ld; i++) panel[i] = 0.0;
-  }
+  return count;
 }
 
 /* A + diag(extra) in the panel of supernode k. */
 static void assemble_panel(cholesky *c, int k) {
   const supernode *f = &c->full[k], *s = &c->now[k];
-  double *panel = c->factor + s->panel;
+  const int *position = c->position, *source = c->source;
+  int all = c->kept == c->n;
   size_t ld = (size_t)lcplug_panel_ld(s->pivots, s->below);
-  if (s->pivots == f->pivots && s->below == f->below)
-    memcpy(panel, c->image + f->panel, ld * (size_t)s->pivots * sizeof *panel);
-  else
-    copy_cut_panel(c, f, s, panel);
-  for (int j = 0; j < s->pivots; j++) {
-    double *d = &panel[(size_t)j * (ld + 1)];
-    *d += c->added[s->first + j];
-    c->floor[s->first + j] = fmax(c->tiny * *d, DBL_MIN);
+  double *to = c->factor + s->panel;
+  memset(to, 0, ld * (size_t)s->pivots * sizeof *to);
+  for (int a = f->cluster; a < f->cluster + f->clusters; a++) {
+    int count = locate_elements(c, s, a), first = c->cluster_first[a], skip = 0;
+    const double *from = c->value + c->value_begin[a];
+    size_t length = (size_t)(c->place_begin[a + 1] - c->place_begin[a]);
+    int runs = all ? find_runs(position, count, c->run) : 0;
+    for (int p = first; p < c->cluster_first[a + 1]; p++, from += length) {
+      if (c->kept_before[p] == c->kept_before[p + 1]) continue;
+      if (runs)
+        c->kernels->add_runs(to, from, c->run, runs);
+      else if (all)
+        for (int i = skip; i < count; i++) to[position[i]] = from[i];
+      else
+        for (int i = skip; i < count; i++) to[position[i]] = from[source[i]];
+      skip++;
+      to += ld;
+    }
+  }
+  to = c->factor + s->panel;
+  for (int j = 0; j < s->pivots; j++, to += ld + 1) {
+    *to += c->added[s->first + j];
+    c->floor[s->first + j] = fmax(c->tiny * *to, DBL_MIN);
   }
 }
 
@@ -141,30 +195,35 @@ static void add_update(const cholesky *c, const supernode *s, const update *u, d
   int last = s->first + s->pivots, pad = lcplug_panel_pad(s->pivots), *at = c->position;
   size_t ld = (size_t)lcplug_panel_ld(s->pivots, s->below), ldu = (size_t)lcplug_panel_pad(u->size);
   size_t ld_own = (size_t)lcplug_panel_pad(s->below);
+  panel_run *run = c->run;
   for (int k = 0; k < u->size; k++)
     at[k] = u->rows[k] < last ? u->rows[k] - s->first : c->local[u->rows[k]];
+  int runs = find_runs(at, u->size, run), long_runs = runs > 0;
   for (int k = 0; k < u->size; k++) {
     const double *from = u->value + (size_t)k * ldu;
     double *to = u->rows[k] < last ? c->factor + s->panel + (size_t)at[k] * ld
                                    : own + (size_t)(at[k] - pad) * ld_own - pad;
-    for (int i = k; i < u->size; i++) to[at[i]] += from[i];
+    if (!long_runs) {
+      for (int i = k; i < u->size; i++) to[at[i]] += from[i];
+      continue;
+    }
+    c->kernels->add_runs(to, from, run, runs);
+    run->from++, run->to++; /* the triangle: the next column starts one row lower */
+    if (!--run->count) run++, runs--;
   }
 }
 
-/* The updates that wait for a supernode are the last ones; they go. */
 static void add_updates(cholesky *c, const supernode *s, int count, const update *updates, double *own) {
-  int pad = lcplug_panel_pad(s->pivots);
   size_t ld = (size_t)lcplug_panel_pad(s->below);
-  for (int k = 0; k < s->below; k++) {
-    c->local[s->rows[k]] = pad + k;
+  for (int k = 0; k < s->below; k++)
     memset(own + (size_t)k * ld + k, 0, (ld - (size_t)k) * sizeof *own);
-  }
   for (int k = 0; k < count; k++) add_update(c, s, &updates[k], own);
 }
 
 void lcplug_cholesky_factor(cholesky *c, const unsigned char *keep, const double *extra) {
   int pending = 0;
   double *top[2] = {c->stack[0], c->stack[1]};
+  if (!c->n) return;
   number_rows(c, keep);
   add_diagonal(c, extra);
   cut_supernodes(c);
@@ -175,8 +234,9 @@ void lcplug_cholesky_factor(cholesky *c, const unsigned char *keep, const double
     if (hands_on(c, k)) continue;
     double *panel = c->factor + s->panel, *own = top[c->side[k]];
     int waiting = c->waiting[k], ld = lcplug_panel_ld(s->pivots, s->below);
+    for (int i = 0; i < s->below; i++) c->local[s->rows[i]] = lcplug_panel_pad(s->pivots) + i;
     assemble_panel(c, k);
-    if (waiting) {
+    if (waiting) { /* for this supernode: the last ones, and the top of the other stack */
       pending -= waiting;
       add_updates(c, s, waiting, c->pending + pending, own);
       top[!c->side[k]] = c->pending[pending].value;

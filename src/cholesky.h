@@ -28,6 +28,8 @@ typedef struct supernode {
   int pivots;
   int below;
   int parent;   /* supernode that holds the first row below; -1: none */
+  int cluster;  /* its first cluster, and how many it has */
+  int clusters;
   int *rows;    /* places of the rows below, ascending */
   size_t panel; /* offset of the panel */
 } supernode;
@@ -52,11 +54,17 @@ typedef struct cholesky {
   int *cluster_first;   /* clusters + 1 of them: place of a cluster's first row */
   int *row_at;          /* place in elimination order -> row */
   int *neighbour_begin; /* clusters + 1 of them */
-  int *neighbour;       /* both triangles, without the cluster itself */
-  int *owner;           /* cluster -> supernode */
+  int *neighbour;       /* both triangles, ascending, without the cluster itself */
+  size_t *block;        /* neighbour -> offset in `value` of the block that the two share */
   int supernodes;
   supernode *full;      /* supernodes with all rows kept */
-  double *image;        /* A in the panels of `full` */
+
+  /* A, lower triangle in elimination order.  The columns of a cluster have their elements in the same
+   * places: its own rows and those of its later neighbours. */
+  int *place_begin;     /* clusters + 1 of them */
+  int *place;
+  size_t *value_begin;  /* of a cluster's columns; each is as long as the list of places */
+  double *value;
 
   /* The last factorization.  Places count kept rows only. */
   int kept;
@@ -71,12 +79,14 @@ typedef struct cholesky {
   double *added, *floor; /* place -> extra, and the least acceptable pivot */
   int *waiting;          /* updates that wait for a supernode */
   unsigned char *side;   /* the stack that a supernode's update goes to */
+  int *touched;          /* place -> last supernode that has it */
   update *pending;
   double *stack[2];
   int *local;            /* place -> row of the current panel */
-  int *position;         /* row of an update -> row of the current panel; rows to copy */
+  int *position, *source; /* of each number to add or copy: row of the panel, and where it comes from */
+  panel_run *run;
   double *vector, *column;
-  size_t *target;        /* row -> where its elements of the current cluster go in the image ... */
+  size_t *target;        /* row -> where its elements of the current cluster go in `value` ... */
   int *stride;           /* ... and how far apart they are */
 
   /* Counters of the last factorization. */

@@ -1,12 +1,10 @@
 /* cholesky_graph.c - see cholesky_graph.h.
  *
  * From the nonzeros to a graph on groups of rows, from there to one on clusters.  Both steps are
- * linear: a group's neighbourhood is hashed, and only groups with equal hashes are compared.  The order
- * is approximate minimum degree (Amestoy, Davis and Duff) from SuiteSparse. */
+ * linear: a group's neighbourhood is hashed, and only groups with equal hashes are compared. */
 #include "cholesky_graph.h"
 
 #include <string.h>
-#include <suitesparse/amd.h>
 
 /* Groups with their neighbours, both triangles. */
 typedef struct group_graph {
@@ -166,25 +164,5 @@ lcplug_error lcplug_cluster_graph(cluster_graph *graph, const lower_triangle *a,
   graph->clusters = find_clusters(&fine, cluster_of, leader, bucket, chain, mask);
   list_rows(graph, groups, group_first, cluster_of);
   link_clusters(graph, &fine, cluster_of, leader);
-  return LCPLUG_OK;
-}
-
-lcplug_error lcplug_cluster_order(const cluster_graph *graph, int *order,
-                                  lcplug_workspace *workspace) {
-  enum { ARRAYS = 8 };
-  int n = graph->clusters, edges = graph->begin[n];
-  size_t room = (size_t)edges + (size_t)edges / 5 + (size_t)n + 1;
-  int *memory = TAKE(workspace, int, ARRAYS * (size_t)n);
-  int *lists = TAKE(workspace, int, room);
-  double info[AMD_INFO];
-  if (!memory || !lists) return LCPLUG_ERROR_MEMORY;
-  int *begin = memory, *length = memory + n;
-  for (int c = 0; c < n; c++) {
-    begin[c] = graph->begin[c];
-    length[c] = graph->begin[c + 1] - graph->begin[c];
-  }
-  memcpy(lists, graph->neighbour, (size_t)edges * sizeof *lists);
-  amd_2(n, begin, lists, length, (int)room, edges, memory + 2 * n, memory + 3 * n, order,
-        memory + 4 * n, memory + 5 * n, memory + 6 * n, memory + 7 * n, NULL, info);
   return LCPLUG_OK;
 }

@@ -1,4 +1,4 @@
-/* cholesky_graph.h - who is coupled with whom, and in which order to eliminate.
+/* cholesky_graph.h - who is coupled with whom, as a graph.
  *
  * Rows that have the same neighbours (all contacts of one pair of bodies, all rows of one joint) form a
  * cluster: one node of the graph, however many rows it has. */
@@ -16,9 +16,5 @@ typedef struct cluster_graph {
 
 lcplug_error lcplug_cluster_graph(cluster_graph *graph, const lower_triangle *a, int groups,
                                   const int *group_first, lcplug_workspace *workspace);
-
-/* A fill-reducing order: order[k] is the cluster to eliminate as number k. */
-lcplug_error lcplug_cluster_order(const cluster_graph *graph, int *order,
-                                  lcplug_workspace *workspace);
 
 #endif

@@ -1,13 +1,19 @@
-/* exact.h - the solver that goes on to rounding error. */
+/* exact.h - the solver that goes on to rounding error.
+ *
+ * It works on boxes: friction=ode, whose two stages are boxes, and friction=pyramid, a sequence of
+ * them. */
 #ifndef LCPLUG_EXACT_H
 #define LCPLUG_EXACT_H
 
+#include "box.h"
 #include "iterate.h"
 
-/* 1 if every set of the model is a free row, an interval or a coupled interval. */
-int lcplug_exact_offers(const model *m);
+/* 1 if the friction model is made of boxes, or the problem has no friction rows. */
+int lcplug_exact_offers(lcplug_friction friction, const layout *l);
 
-lcplug_error lcplug_exact_solve(const model *m, const lcplug_settings *settings, iteration *it,
-                                lcplug_workspace *workspace);
+/* it->x: first guess and answer, all rows.  bound: receives the bounds of the friction rows.
+ * Ax: receives A x of the answer. */
+lcplug_error lcplug_exact_solve(box_source *source, lcplug_friction friction, iteration *it,
+                                double *bound, double *Ax, lcplug_workspace *workspace);
 
 #endif

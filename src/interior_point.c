@@ -1,10 +1,14 @@
 /* interior_point.c - Mehrotra's predictor-corrector method for a box.
  *
- *     A x - b - zl + zu = 0,   (x - lo) zl = mu,   (hi - x) zu = mu,   mu -> 0
+ * Every finite bound of a row is a pair of a slack s and a multiplier z, both kept positive:
  *
- * One factorization of A + diag(zl / (x - lo) + zu / (hi - x)) per step serves the predictor (mu 0)
- * and the corrector.  As soon as two steps agree on which rows are at a bound, or mu can fall no
- * further, the active set tries to finish. */
+ *     A x - b = sum of sign z over the row's pairs,    s = sign (x - bound),    s z = mu -> 0
+ *
+ * with sign +1 at a lower bound and -1 at an upper one.  A step factorizes A + diag(sum z / s) once
+ * and solves with it several times: for the predictor (mu 0), for Mehrotra's corrector, and for
+ * Gondzio's correctors, which pull products that a longer step would unbalance back to the others.
+ *
+ * As soon as two looks agree on which rows are at a bound the active set tries to finish. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -12,148 +16,176 @@
 #include "box.h"
 
 /* In units of the first mu: from here on the active set may try to finish; here nothing is left. */
-static const double CROSSOVER_MU = 1e-6, LEAST_MU = 1e-18;
+static const double CROSSOVER_MU = 1e-8, LEAST_MU = 1e-18;
+enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 2 };
 
 typedef struct interior {
   box *p;
-  double *x, *zl, *zu, *r;      /* iterate and dual residual */
-  double *sl, *su;              /* x - lo and hi - x, updated on their own: they never cancel to 0 */
-  double *dx, *dzl, *dzu, *rhs; /* step */
-  double *cl, *cu;              /* complementarity right sides */
-  unsigned char *seen;          /* places at the last look */
-  int pairs;                    /* finite bounds */
-  double mu;
+  double *x, *r;                /* iterate; dual residual A x - b - sum sign z */
+  double *dx, *rhs;             /* its step */
+  int pairs;
+  int *row;                     /* of each pair: its row, */
+  double *sign, *s, *z;         /* slack and multiplier, */
+  double *ds, *dz, *c;          /* their step, and the change of s z that the step is to make */
+  double *ds_more, *dz_more;    /* what one more corrector would add */
+  unsigned char *seen;          /* places of the rows at the last look */
+  double mu;                    /* mean of s z */
 } interior;
 
-static int take_vectors(interior *v, int n, lcplug_workspace *workspace) {
-  double **vectors[] = {&v->x,  &v->zl,  &v->zu,  &v->r,  &v->dx,
-                        &v->dzl, &v->dzu, &v->rhs, &v->cl, &v->cu, &v->sl, &v->su};
-  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-    if (!(*vectors[i] = TAKE(workspace, double, n))) return 0;
-  return (v->seen = TAKE(workspace, unsigned char, n)) != NULL;
+static int take_vectors(interior *v, int rows, lcplug_workspace *workspace) {
+  double **by_row[] = {&v->x, &v->r, &v->dx, &v->rhs};
+  double **by_pair[] = {&v->sign, &v->s, &v->z, &v->ds, &v->dz, &v->c, &v->ds_more, &v->dz_more};
+  for (size_t i = 0; i < sizeof by_row / sizeof *by_row; i++)
+    if (!(*by_row[i] = TAKE(workspace, double, rows))) return 0;
+  for (size_t i = 0; i < sizeof by_pair / sizeof *by_pair; i++)
+    if (!(*by_pair[i] = TAKE(workspace, double, 2 * rows))) return 0;
+  v->row = TAKE(workspace, int, 2 * rows);
+  v->seen = TAKE(workspace, unsigned char, rows);
+  return v->row && v->seen;
 }
 
-static int active(const interior *v, int i) { return v->p->place[i] != FIXED; }
-static int has_lo(const interior *v, int i) { return active(v, i) && v->p->lo[i] > -INFINITY; }
-static int has_hi(const interior *v, int i) { return active(v, i) && v->p->hi[i] < INFINITY; }
-
-/* Moves x inside its bounds and gives every bound a multiplier that fits w. */
-static void begin(interior *v) {
-  box *p = v->p;
-  double unit = p->m->unit;
-  for (int i = 0; i < p->n; i++) {
-    v->x[i] = p->x[i], v->zl[i] = v->zu[i] = 0.0;
-    if (!active(v, i)) continue;
-    double room = 0.1 * fmax(fabs(p->x[i]), unit / fmax(p->m->scale[i], DBL_MIN));
-    if (has_lo(v, i) && has_hi(v, i)) room = fmin(room, 0.25 * (p->hi[i] - p->lo[i]));
-    if (has_lo(v, i)) v->x[i] = fmax(v->x[i], p->lo[i] + room), v->pairs++;
-    if (has_hi(v, i)) v->x[i] = fmin(v->x[i], p->hi[i] - room), v->pairs++;
-    if (has_lo(v, i)) v->zl[i] = fmax(p->w[i], 0.0) + 0.1 * unit;
-    if (has_hi(v, i)) v->zu[i] = fmax(-p->w[i], 0.0) + 0.1 * unit;
-    v->sl[i] = v->x[i] - p->lo[i];
-    v->su[i] = p->hi[i] - v->x[i];
-  }
+static void add_pair(interior *v, int row, double sign, double slack, double multiplier) {
+  int k = v->pairs++;
+  v->row[k] = row;
+  v->sign[k] = sign;
+  v->s[k] = slack;
+  v->z[k] = multiplier;
 }
 
 static double mean_product(const interior *v) {
   double sum = 0.0;
-  for (int i = 0; i < v->p->n; i++) {
-    if (has_lo(v, i)) sum += v->sl[i] * v->zl[i];
-    if (has_hi(v, i)) sum += v->su[i] * v->zu[i];
-  }
+  for (int k = 0; k < v->pairs; k++) sum += v->s[k] * v->z[k];
   return v->pairs ? sum / v->pairs : 0.0;
 }
 
 /* Products that differ by orders of magnitude make the first steps short: brings each within a
  * factor of ten of their mean by its multiplier. */
-static void centre(interior *v) {
+static void balance(interior *v) {
   double mu = mean_product(v);
-  for (int i = 0; i < v->p->n; i++) {
-    if (has_lo(v, i)) v->zl[i] = fmin(fmax(v->zl[i], 0.1 * mu / v->sl[i]), 10.0 * mu / v->sl[i]);
-    if (has_hi(v, i)) v->zu[i] = fmin(fmax(v->zu[i], 0.1 * mu / v->su[i]), 10.0 * mu / v->su[i]);
-  }
+  for (int k = 0; k < v->pairs; k++)
+    v->z[k] = fmin(fmax(v->z[k], 0.1 * mu / v->s[k]), 10.0 * mu / v->s[k]);
 }
 
-static void dual_residual(interior *v) {
+/* Moves x inside its bounds and gives every bound a multiplier that fits w. */
+static void begin(interior *v) {
   box *p = v->p;
-  memcpy(p->x, v->x, (size_t)p->n * sizeof *p->x);
+  for (int i = 0; i < p->rows; i++) {
+    int has_lo = p->lo[i] > -INFINITY, has_hi = p->hi[i] < INFINITY;
+    double room = 0.1 * fmax(fabs(p->x[i]), p->unit / fmax(p->diagonal[i], DBL_MIN));
+    if (has_lo && has_hi) room = fmin(room, 0.25 * (p->hi[i] - p->lo[i]));
+    double x = p->x[i];
+    if (has_lo) x = fmax(x, p->lo[i] + room);
+    if (has_hi) x = fmin(x, p->hi[i] - room);
+    if (has_lo) add_pair(v, i, 1.0, x - p->lo[i], fmax(p->w[i], 0.0) + 0.1 * p->unit);
+    if (has_hi) add_pair(v, i, -1.0, p->hi[i] - x, fmax(-p->w[i], 0.0) + 0.1 * p->unit);
+    v->x[i] = x;
+  }
+  balance(v);
+  v->mu = mean_product(v);
+  memset(v->seen, INSIDE, (size_t)p->rows);
+}
+
+static void set_dual_residual(interior *v) {
+  box *p = v->p;
+  memcpy(p->x, v->x, (size_t)p->rows * sizeof *p->x);
   lcplug_box_set_w(p);
-  for (int i = 0; i < p->n; i++) v->r[i] = active(v, i) ? p->w[i] - v->zl[i] + v->zu[i] : 0.0;
+  memcpy(v->r, p->w, (size_t)p->rows * sizeof *v->r);
+  for (int k = 0; k < v->pairs; k++) v->r[v->row[k]] -= v->sign[k] * v->z[k];
 }
 
-static void factor(interior *v, iteration *it) {
+/* What the factorization adds to the diagonal; the trace of A itself is for singular ones. */
+static void set_barrier(interior *v) {
   box *p = v->p;
-  for (int i = 0; i < p->n; i++) {
-    p->keep[i] = (unsigned char)active(v, i);
-    p->extra[i] = 1e-13 * p->diagonal[i];
-    if (has_lo(v, i)) p->extra[i] += v->zl[i] / v->sl[i];
-    if (has_hi(v, i)) p->extra[i] += v->zu[i] / v->su[i];
-  }
-  lcplug_cholesky_factor(&p->factor, p->keep, p->extra);
-  it->factorizations++;
+  memset(p->keep, 1, (size_t)p->rows);
+  for (int i = 0; i < p->rows; i++) p->extra[i] = 1e-13 * p->diagonal[i];
+  for (int k = 0; k < v->pairs; k++) p->extra[v->row[k]] += v->z[k] / v->s[k];
 }
 
-/* The Newton step to products `target`; second: with the predictor's second-order term. */
-static void newton_step(interior *v, double target, int second) {
-  box *p = v->p;
-  for (int i = 0; i < p->n; i++) {
-    if (!active(v, i)) { v->rhs[i] = 0.0; continue; }
-    double term = second ? v->dx[i] : 0.0, rhs = -v->r[i];
-    if (has_lo(v, i)) {
-      v->cl[i] = target - v->sl[i] * v->zl[i] - term * v->dzl[i];
-      rhs += v->cl[i] / v->sl[i];
-    }
-    if (has_hi(v, i)) {
-      v->cu[i] = target - v->su[i] * v->zu[i] + term * v->dzu[i];
-      rhs -= v->cu[i] / v->su[i];
-    }
-    v->rhs[i] = rhs;
-  }
-  lcplug_cholesky_solve(&p->factor, v->rhs);
-  for (int i = 0; i < p->n; i++) {
-    v->dx[i] = v->rhs[i];
-    v->dzl[i] = has_lo(v, i) ? (v->cl[i] - v->zl[i] * v->dx[i]) / v->sl[i] : 0.0;
-    v->dzu[i] = has_hi(v, i) ? (v->cu[i] + v->zu[i] * v->dx[i]) / v->su[i] : 0.0;
+/* dx for the right side in v->rhs, to which the pairs' wishes c are added; then ds and dz. */
+typedef void linear_solve(box *p, double *vector);
+static void solve_for(interior *v, linear_solve *solve, double *dx, double *ds, double *dz) {
+  for (int k = 0; k < v->pairs; k++) v->rhs[v->row[k]] += v->sign[k] * v->c[k] / v->s[k];
+  memcpy(dx, v->rhs, (size_t)v->p->rows * sizeof *dx);
+  solve(v->p, dx);
+  for (int k = 0; k < v->pairs; k++) {
+    ds[k] = v->sign[k] * dx[v->row[k]];
+    dz[k] = (v->c[k] - v->z[k] * ds[k]) / v->s[k];
   }
 }
 
-/* The longest step, at most 1, that keeps slacks (or multipliers) positive. */
-static double longest_step(const interior *v, int multipliers) {
-  double step = 1.0;
-  for (int i = 0; i < v->p->n; i++) {
-    if (has_lo(v, i)) {
-      double value = multipliers ? v->zl[i] : v->sl[i], d = multipliers ? v->dzl[i] : v->dx[i];
-      if (d < 0.0) step = fmin(step, -value / d);
-    }
-    if (has_hi(v, i)) {
-      double value = multipliers ? v->zu[i] : v->su[i], d = multipliers ? v->dzu[i] : -v->dx[i];
-      if (d < 0.0) step = fmin(step, -value / d);
-    }
+static void set_dual_side(interior *v) {
+  for (int i = 0; i < v->p->rows; i++) v->rhs[i] = -v->r[i];
+}
+
+static void predictor(interior *v) {
+  set_dual_side(v);
+  for (int k = 0; k < v->pairs; k++) v->c[k] = -v->s[k] * v->z[k];
+  solve_for(v, v->p->matrix->factor_and_solve, v->dx, v->ds, v->dz);
+}
+
+static void corrector(interior *v, double target) {
+  set_dual_side(v);
+  for (int k = 0; k < v->pairs; k++) v->c[k] = target - v->s[k] * v->z[k] - v->ds[k] * v->dz[k];
+  solve_for(v, v->p->matrix->solve, v->dx, v->ds, v->dz);
+}
+
+/* The longest step, at most 1, that keeps slacks and multipliers positive. */
+static double longest_step(const interior *v, const double *ds, const double *dz) {
+  double inverse = 1.0; /* the largest of -ds / s and -dz / z */
+  for (int k = 0; k < v->pairs; k++) {
+    double by_s = -ds[k] / v->s[k], by_z = -dz[k] / v->z[k];
+    inverse = by_s > inverse ? by_s : inverse;
+    inverse = by_z > inverse ? by_z : inverse;
   }
-  return step;
+  return 1.0 / inverse;
 }
 
 static double mean_product_after(const interior *v, double step) {
   double sum = 0.0;
-  for (int i = 0; i < v->p->n; i++) {
-    if (has_lo(v, i)) sum += (v->sl[i] + step * v->dx[i]) * (v->zl[i] + step * v->dzl[i]);
-    if (has_hi(v, i)) sum += (v->su[i] - step * v->dx[i]) * (v->zu[i] + step * v->dzu[i]);
-  }
+  for (int k = 0; k < v->pairs; k++)
+    sum += (v->s[k] + step * v->ds[k]) * (v->z[k] + step * v->dz[k]);
   return v->pairs ? sum / v->pairs : 0.0;
 }
 
-static double common_step(const interior *v) { return fmin(longest_step(v, 0), longest_step(v, 1)); }
-
-static double take_step(interior *v) {
-  double step = common_step(v);
-  if (step < 1.0) step *= 0.995;
-  for (int i = 0; i < v->p->n; i++) {
-    v->x[i] += step * v->dx[i];
-    v->sl[i] += step * v->dx[i];
-    v->su[i] -= step * v->dx[i];
-    v->zl[i] += step * v->dzl[i];
-    v->zu[i] += step * v->dzu[i];
+/* One of Gondzio's correctors: looks at a longer step than the present one and asks for products
+ * within a factor of ten of the target there.  Returns the step that the direction now allows; the
+ * direction stays as it was unless that is worth it. */
+static double one_more_corrector(interior *v, double target, double step) {
+  const double longer = fmin(1.0, step + 0.3), least = 0.1 * target, most = 10.0 * target;
+  for (int k = 0; k < v->pairs; k++) {
+    double product = (v->s[k] + longer * v->ds[k]) * (v->z[k] + longer * v->dz[k]);
+    double wish = product < least ? least - product : product > most ? most - product : 0.0;
+    v->c[k] = fmax(wish, -most);
   }
+  memset(v->rhs, 0, (size_t)v->p->rows * sizeof *v->rhs);
+  double *dx_more = v->p->dx;
+  solve_for(v, v->p->matrix->solve, dx_more, v->ds_more, v->dz_more);
+  for (int k = 0; k < v->pairs; k++) v->ds_more[k] += v->ds[k], v->dz_more[k] += v->dz[k];
+  double better = longest_step(v, v->ds_more, v->dz_more);
+  if (better < step + 0.03) return step;
+  for (int i = 0; i < v->p->rows; i++) v->dx[i] += dx_more[i];
+  memcpy(v->ds, v->ds_more, (size_t)v->pairs * sizeof *v->ds);
+  memcpy(v->dz, v->dz_more, (size_t)v->pairs * sizeof *v->dz);
+  return better;
+}
+
+/* One step of the method; returns its length. */
+static double advance(interior *v) {
+  set_barrier(v);
+  predictor(v);
+  double after = mean_product_after(v, longest_step(v, v->ds, v->dz));
+  double ratio = v->mu > 0.0 ? after / v->mu : 0.0, target = ratio * ratio * ratio * v->mu;
+  corrector(v, target);
+  double step = longest_step(v, v->ds, v->dz);
+  for (int more = 0; more < MOST_CORRECTORS && step < 0.9; more++) {
+    double before = step;
+    step = one_more_corrector(v, target, step);
+    if (step == before) break;
+  }
+  if (step < 1.0) step *= 0.995;
+  for (int i = 0; i < v->p->rows; i++) v->x[i] += step * v->dx[i];
+  for (int k = 0; k < v->pairs; k++) v->s[k] += step * v->ds[k], v->z[k] += step * v->dz[k];
+  v->mu = mean_product(v);
   return step;
 }
 
@@ -162,54 +194,33 @@ static double take_step(interior *v) {
 static int look(interior *v) {
   box *p = v->p;
   int changes = 0;
-  for (int i = 0; i < p->n; i++) {
-    if (!active(v, i)) continue;
-    double s = p->m->scale[i];
-    unsigned char now = has_lo(v, i) && v->zl[i] > s * v->sl[i]    ? AT_LO
-                        : has_hi(v, i) && v->zu[i] > s * v->su[i] ? AT_HI
-                                                                          : INSIDE;
-    changes += now != v->seen[i];
-    v->seen[i] = now;
-  }
+  unsigned char *now = p->place;
+  memset(now, INSIDE, (size_t)p->rows);
+  for (int k = 0; k < v->pairs; k++)
+    if (v->z[k] > p->diagonal[v->row[k]] * v->s[k]) now[v->row[k]] = v->sign[k] > 0.0 ? AT_LO : AT_HI;
+  for (int i = 0; i < p->rows; i++) changes += now[i] != v->seen[i];
+  memcpy(v->seen, now, (size_t)p->rows);
   return changes;
-}
-
-static int cross_over(interior *v, iteration *it) {
-  box *p = v->p;
-  for (int i = 0; i < p->n; i++) {
-    if (!active(v, i)) continue;
-    /* Exactly at its bound with the multiplier as w: the place that x - w / A_ii then suggests. */
-    p->x[i] = v->seen[i] == AT_LO ? p->lo[i] : v->seen[i] == AT_HI ? p->hi[i] : v->x[i];
-    p->w[i] = v->seen[i] == AT_LO ? p->diagonal[i] : v->seen[i] == AT_HI ? -p->diagonal[i] : 0.0;
-  }
-  return lcplug_active_set(p, it, 6);
 }
 
 lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_workspace *workspace) {
   interior v = {.p = p};
-  if (!take_vectors(&v, p->n, workspace)) return LCPLUG_ERROR_MEMORY;
+  if (!take_vectors(&v, p->rows, workspace)) return LCPLUG_ERROR_MEMORY;
   lcplug_box_set_w(p);
   begin(&v);
-  centre(&v);
-  memset(v.seen, FIXED, (size_t)p->n);
-  double first = v.mu = mean_product(&v), tried_at = INFINITY;
+  double first = v.mu, tried_at = INFINITY;
   for (int step = 0; step < steps; step++) {
-    dual_residual(&v);
+    set_dual_residual(&v);
     if (lcplug_box_observe(p, it)) return LCPLUG_OK;
-    int changes = look(&v);
-    int last = v.mu <= LEAST_MU * first;
+    int changes = look(&v), last = v.mu <= LEAST_MU * first;
     if (last || (changes == 0 && v.mu < CROSSOVER_MU * first && v.mu < 1e-3 * tried_at)) {
-      if (cross_over(&v, it) || last || it->status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
+      if (lcplug_active_set(p, it, CROSSOVER_STEPS) || last) return LCPLUG_OK;
+      if (it->status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
       tried_at = v.mu;
-      dual_residual(&v);
+      set_dual_residual(&v);
     }
-    factor(&v, it);
-    newton_step(&v, 0.0, 0);
-    double after = mean_product_after(&v, common_step(&v));
-    double ratio = v.mu > 0.0 ? after / v.mu : 0.0;
-    newton_step(&v, ratio * ratio * ratio * v.mu, 1);
-    if (take_step(&v) < 1e-8) break;
-    v.mu = mean_product(&v);
+    it->factorizations++;
+    if (advance(&v) < 1e-8) break;
   }
   it->status = LCPLUG_STALLED;
   return LCPLUG_OK;

@@ -11,10 +11,6 @@ double lcplug_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-int lcplug_meets(const iteration *it, const model *m, const double *x, double residual) {
-  return residual <= it->tol || residual <= lcplug_rounding_level(m, x);
-}
-
 static int all_zero(const double *x, int n) {
   for (int i = 0; i < n; i++)
     if (x[i] != 0.0) return 0;
@@ -34,19 +30,24 @@ int lcplug_iteration_begin(iteration *it, const model *m, double *Ax) {
     m->op->table->apply(m->op, it->x, Ax);
     it->residual = lcplug_residual_natural(m, it->x, Ax);
   }
-  it->status = lcplug_meets(it, m, it->x, it->residual) ? LCPLUG_SOLVED : LCPLUG_ITERATION_LIMIT;
+  int solved = it->residual <= fmax(it->tol, lcplug_rounding_level(m, it->x));
+  it->status = solved ? LCPLUG_SOLVED : LCPLUG_ITERATION_LIMIT;
   return it->status == LCPLUG_SOLVED;
 }
 
-int lcplug_iteration_observe(iteration *it, const model *m, const double *x, const double *Ax) {
+int lcplug_iteration_keep(iteration *it, int n, const double *x, double residual, double rounding) {
   it->iterations++;
-  double residual = lcplug_residual_natural(m, x, Ax);
   if (residual < it->residual) {
     it->residual = residual;
-    memcpy(it->x, x, (size_t)m->n * sizeof *x);
+    memcpy(it->x, x, (size_t)n * sizeof *x);
   }
   it->status = LCPLUG_ITERATION_LIMIT;
-  if (lcplug_meets(it, m, it->x, it->residual)) it->status = LCPLUG_SOLVED;
+  if (it->residual <= fmax(it->tol, rounding)) it->status = LCPLUG_SOLVED;
   else if (it->deadline < INFINITY && lcplug_now() > it->deadline) it->status = LCPLUG_TIME_LIMIT;
   return it->status != LCPLUG_ITERATION_LIMIT;
+}
+
+int lcplug_iteration_observe(iteration *it, const model *m, const double *x, const double *Ax) {
+  return lcplug_iteration_keep(it, m->n, x, lcplug_residual_natural(m, x, Ax),
+                               lcplug_rounding_level(m, x));
 }

@@ -21,14 +21,15 @@ typedef struct iteration {
 /* Seconds on the monotonic clock. */
 double lcplug_now(void);
 
-/* 1 if a residual of x meets the tolerance, or is as small as rounding lets it be. */
-int lcplug_meets(const iteration *it, const model *m, const double *x, double residual);
-
 /* The first guess and its product A x (scratch for a product): made feasible, and replaced by zero
  * forces if these are better.  Sets the residual.  Returns 1 if it already meets the tolerance. */
 int lcplug_iteration_begin(iteration *it, const model *m, double *Ax);
 
-/* One more iterate: keeps it if it is the best; returns 1, with the status, when it is time to stop. */
+/* One more iterate of n rows: keeps it if it is the best; returns 1, with the status, when it is time
+ * to stop: at the tolerance, at `rounding`, below which no residual can be told, or at the deadline. */
+int lcplug_iteration_keep(iteration *it, int n, const double *x, double residual, double rounding);
+
+/* The same for a model, whose residual it works out. */
 int lcplug_iteration_observe(iteration *it, const model *m, const double *x, const double *Ax);
 
 /* The solvers.  Each improves it->x.  Scratch from the workspace. */

@@ -6,6 +6,7 @@
 /* Pairs of doubles are what every 64-bit processor has (SSE2, NEON); the compiler splits them where
  * it has not. */
 typedef double pair __attribute__((vector_size(16), may_alias));
+typedef double loose_pair __attribute__((vector_size(16), may_alias, aligned(8)));
 
 #define NAME(x) portable_##x
 #define TARGET
@@ -14,12 +15,15 @@ typedef double pair __attribute__((vector_size(16), may_alias));
 #define TALL 4
 #define LOAD(p) (*(const pair *)(p))
 #define STORE(p, v) (*(pair *)(p) = (v))
-#define STORE_ANYWHERE(p, v) ((p)[0] = (v)[0], (p)[1] = (v)[1])
+#define LOAD_ANYWHERE(p) (*(const loose_pair *)(p))
+#define STORE_ANYWHERE(p, v) (*(loose_pair *)(p) = (v))
 #define SPREAD(p) ((pair){*(p), *(p)})
 #define ZERO ((pair){0.0, 0.0})
 #define MUL(a, b) ((a) * (b))
+#define ADD(a, b) ((a) + (b))
 #define FMA(a, b, c) ((c) + (a) * (b))
 #define FNMA(a, b, c) ((c) - (a) * (b))
+#define FNMA1(a, b, c) ((c) - (a) * (b))
 #include "kernels_body.h"
 #undef NAME
 #undef TARGET
@@ -28,15 +32,18 @@ typedef double pair __attribute__((vector_size(16), may_alias));
 #undef TALL
 #undef LOAD
 #undef STORE
+#undef LOAD_ANYWHERE
 #undef STORE_ANYWHERE
 #undef SPREAD
 #undef ZERO
 #undef MUL
+#undef ADD
 #undef FMA
 #undef FNMA
+#undef FNMA1
 
-static const cholesky_kernels portable = {portable_panel, portable_schur, portable_forward,
-                                          portable_backward, "portable"};
+static const cholesky_kernels portable = {portable_panel,   portable_schur,    portable_add_runs,
+                                          portable_forward, portable_backward, "portable"};
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
@@ -48,15 +55,19 @@ static const cholesky_kernels portable = {portable_panel, portable_schur, portab
 #define TALL 12
 #define LOAD(p) _mm256_load_pd(p)
 #define STORE(p, v) _mm256_store_pd((p), (v))
+#define LOAD_ANYWHERE(p) _mm256_loadu_pd(p)
 #define STORE_ANYWHERE(p, v) _mm256_storeu_pd((p), (v))
 #define SPREAD(p) _mm256_broadcast_sd(p)
 #define ZERO _mm256_setzero_pd()
 #define MUL(a, b) _mm256_mul_pd((a), (b))
+#define ADD(a, b) _mm256_add_pd((a), (b))
 #define FMA(a, b, c) _mm256_fmadd_pd((a), (b), (c))
 #define FNMA(a, b, c) _mm256_fnmadd_pd((a), (b), (c))
+#define FNMA1(a, b, c) __builtin_fma(-(a), (b), (c))
 #include "kernels_body.h"
 
-static const cholesky_kernels avx2 = {avx2_panel, avx2_schur, avx2_forward, avx2_backward, "avx2"};
+static const cholesky_kernels avx2 = {avx2_panel,   avx2_schur,    avx2_add_runs,
+                                      avx2_forward, avx2_backward, "avx2"};
 
 static const cholesky_kernels *avx2_if_it_runs(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;

@@ -13,6 +13,11 @@ enum { PANEL_PAD = 4 };
 
 static inline int lcplug_panel_pad(int rows) { return (rows + PANEL_PAD - 1) & -PANEL_PAD; }
 
+/* Rows that stand together both where numbers come from and where they go. */
+typedef struct panel_run {
+  int from, to, count;
+} panel_run;
+
 /* Panels are column-major with ld rows, `pivots` columns and 32-byte alignment; see cholesky.h. */
 typedef struct cholesky_kernels {
   /* L of the pivots and of the rows below them, in place.  inverse[j] = 1 / L_jj; a pivot that is not
@@ -21,6 +26,8 @@ typedef struct cholesky_kernels {
   /* update (lower, `below` columns of lcplug_panel_pad(below) rows) <- [update] - L L^T, where L are the
    * rows below of a panel.  add 0: the old content is not read. */
   void (*schur)(const double *below_rows, int ld, int pivots, int below, double *update, int add);
+  /* to[run.to + i] += from[run.from + i] */
+  void (*add_runs)(double *to, const double *from, const panel_run *run, int runs);
   /* w has the ld rows of the panel.  forward: w_pivots <- L^-1 w_pivots and takes what they
    * contribute out of the rows below.  backward: w_pivots <- L^-T (w_pivots - the part of w_below). */
   void (*forward)(const double *panel, int ld, int pivots, const double *inverse, double *w);

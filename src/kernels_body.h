@@ -5,8 +5,8 @@
  *     TARGET         its attribute
  *     VEC, WIDTH     a vector and its number of doubles (divides PANEL_PAD)
  *     TALL           rows of the largest register tile: TALL / WIDTH * 4 accumulators must fit
- *     LOAD STORE SPREAD ZERO MUL ADD   on vectors
- *     FMA(a, b, c)   a b + c;  FNMA(a, b, c)   c - a b
+ *     LOAD STORE SPREAD ZERO MUL ADD   on vectors; LOAD_ and STORE_ANYWHERE need no alignment
+ *     FMA(a, b, c)   a b + c;  FNMA(a, b, c)   c - a b;  FNMA1 the same on doubles
  *
  * Everything is built from one register tile, rows x columns of  C - L_i L_j^T.  Tile sizes are
  * arguments of inlined functions, constant at every call, so that the loops over them unroll and the
@@ -63,8 +63,8 @@ INLINE void NAME(tile_store)(VEC tile[TALL / WIDTH][4], double *c, size_t ldc, c
 
 /* --- the panel --- */
 
-/* The triangle of up to four pivots.  The chain from pivot to pivot goes through 1/d alone; the square
- * roots are taken at the end, side by side, where nothing waits for them. */
+/* The triangle of up to four pivots.  From pivot to pivot there is one division and one product, as the
+ * rest can be done while the division runs; the square roots come last, side by side. */
 INLINE int NAME(triangle)(double *d, size_t ld, const double *floor, double *inverse,
                           const int columns) {
   double a[4][4], r[4];
@@ -77,8 +77,7 @@ INLINE int NAME(triangle)(double *d, size_t ld, const double *floor, double *inv
     r[q] = good ? 1.0 / a[q][q] : 0.0;
     bad += !good;
     UNROLL for (int i = q + 1; i < columns; i++) {
-      double u = a[i][q] * r[q];
-      UNROLL for (int j = q + 1; j <= i; j++) a[i][j] -= u * a[j][q];
+      UNROLL for (int j = q + 1; j <= i; j++) a[i][j] = FNMA1(a[i][q] * a[j][q], r[q], a[i][j]);
     }
   }
   UNROLL for (int q = 0; q < columns; q++) {
@@ -166,6 +165,17 @@ TARGET static void NAME(schur)(const double *l, int ld, int pivots, int below, d
   }
 }
 
+TARGET static void NAME(add_runs)(double *to, const double *from, const panel_run *run, int runs) {
+  for (; runs > 0; runs--, run++) {
+    double *t = to + run->to;
+    const double *f = from + run->from;
+    int i = 0;
+    for (; i + WIDTH <= run->count; i += WIDTH)
+      STORE_ANYWHERE(t + i, ADD(LOAD_ANYWHERE(t + i), LOAD_ANYWHERE(f + i)));
+    for (; i < run->count; i++) t[i] += f[i];
+  }
+}
+
 /* --- solves --- */
 
 INLINE void NAME(forward_block)(const double *l, size_t ld, int rows, const double *inverse,
@@ -173,7 +183,7 @@ INLINE void NAME(forward_block)(const double *l, size_t ld, int rows, const doub
   VEC y[4];
   UNROLL for (int q = 0; q < columns; q++) {
     w[q] *= inverse[q];
-    UNROLL for (int i = q + 1; i < columns; i++) w[i] -= l[(size_t)i + (size_t)q * ld] * w[q];
+    UNROLL for (int i = q + 1; i < columns; i++) w[i] = FNMA1(l[(size_t)i + (size_t)q * ld], w[q], w[i]);
   }
   UNROLL for (int q = 0; q < columns; q++) y[q] = SPREAD(w + q);
   for (int i = 4; i < rows; i += WIDTH) {
@@ -209,7 +219,7 @@ INLINE void NAME(backward_block)(const double *l, size_t ld, int rows, const dou
     double part[WIDTH], s = w[q];
     STORE_ANYWHERE(part, sum[q]);
     UNROLL for (int v = 0; v < WIDTH; v++) s -= part[v];
-    UNROLL for (int i = q + 1; i < columns; i++) s -= l[(size_t)i + (size_t)q * ld] * w[i];
+    UNROLL for (int i = q + 1; i < columns; i++) s = FNMA1(l[(size_t)i + (size_t)q * ld], w[i], s);
     w[q] = s * inverse[q];
   }
 }

@@ -15,7 +15,7 @@
 #include "settings.h"
 
 /* Below this size a dense pass is shorter than building anything; above this density it is, too. */
-enum { SMALLEST_SPARSE = 24 };
+enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
 static const double DENSEST_SPARSE = 0.4;
 
 typedef lcplug_error stage_solver(const model *m, const lcplug_settings *settings, iteration *it,
@@ -34,7 +34,7 @@ static const solver_row solvers[] = {
     [LCPLUG_AUTO] = {solve_auto, 1e-10, 1000},
     [LCPLUG_PGS] = {lcplug_pgs_solve, 1e-6, 1000},
     [LCPLUG_APGD] = {lcplug_apgd_solve, 1e-6, 1000},
-    [LCPLUG_EXACT] = {lcplug_exact_solve, 1e-10, 100},
+    [LCPLUG_EXACT] = {NULL, 1e-10, 1000}, /* does not go by stages, see run_exact */
 };
 
 /* One solve, from the caller's arrays to the caller's arrays. */
@@ -45,16 +45,16 @@ typedef struct job {
   layout layout;
   lower_triangle lower;
   linop op;
+  lcplug_matrix matrix; /* how A is stored */
   model model;     /* of the last stage */
   double *bound;   /* friction=ode: frozen bounds */
   double *x, *Ax;  /* in solver order */
   iteration it;
 } job;
 
-/* Boxes are exact's; cones are for the gradient, and for sweeps where that does not settle. */
+/* Cones are for the gradient, and for sweeps where that does not settle; boxes are exact's. */
 static lcplug_error solve_auto(const model *m, const lcplug_settings *settings, iteration *it,
                                lcplug_workspace *workspace) {
-  if (lcplug_exact_offers(m)) return lcplug_exact_solve(m, settings, it, workspace);
   lcplug_error error = lcplug_apgd_solve(m, settings, it, workspace);
   if (error || it->status == LCPLUG_SOLVED || it->status == LCPLUG_TIME_LIMIT) return error;
   return lcplug_pgs_solve(m, settings, it, workspace);
@@ -71,22 +71,21 @@ static lcplug_error store_matrix(job *j) {
   if (matrix == LCPLUG_MATRIX_AUTO)
     matrix = p->n < SMALLEST_SPARSE || density > DENSEST_SPARSE ? LCPLUG_MATRIX_DENSE
                                                                 : LCPLUG_MATRIX_SPARSE;
+  j->matrix = matrix;
   return matrix == LCPLUG_MATRIX_DENSE
              ? lcplug_operator_dense(&j->op, p, &j->lower, &j->layout, j->workspace)
              : lcplug_operator_sparse(&j->op, &j->lower, &j->layout, j->workspace);
 }
 
-/* Checks everything and prepares what all stages share. */
+/* Orders the rows and takes what every way of solving needs. */
 static lcplug_error begin_job(job *j) {
   const lcplug_problem *p = j->problem;
   lcplug_error error = lcplug_problem_check_vectors(p);
   if (error) return error;
   error = lcplug_layout_build(&j->layout, p, j->workspace);
   if (error) return error;
-  error = store_matrix(j);
-  if (error) return error;
-  j->x = TAKE(j->workspace, double, p->n);
-  j->Ax = TAKE(j->workspace, double, p->n);
+  j->x = TAKE(j->workspace, double, p->n + PANEL_PAD);
+  j->Ax = TAKE(j->workspace, double, p->n + PANEL_PAD);
   j->bound = TAKE(j->workspace, double, p->n);
   return j->x && j->Ax && j->bound ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
 }
@@ -111,17 +110,49 @@ static void freeze_bounds(job *j) {
     j->bound[i] = l->normal[i] >= 0 ? lcplug_friction_bound(l->hi[i], j->x[l->normal[i]]) : 0.0;
 }
 
-static lcplug_error run_friction(job *j) {
+static friction_stage last_stage(lcplug_friction friction) {
   static const friction_stage stages[] = {[LCPLUG_FRICTION_ODE] = STAGE_FROZEN,
-                                 [LCPLUG_FRICTION_PYRAMID] = STAGE_PYRAMID,
-                                 [LCPLUG_FRICTION_CONE] = STAGE_CONE,
-                                 [LCPLUG_FRICTION_COULOMB] = STAGE_COULOMB};
-  if (j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
-    lcplug_error error = run_stage(j, STAGE_NORMALS);
-    if (error) return error;
-    freeze_bounds(j);
+                                          [LCPLUG_FRICTION_PYRAMID] = STAGE_PYRAMID,
+                                          [LCPLUG_FRICTION_CONE] = STAGE_CONE,
+                                          [LCPLUG_FRICTION_COULOMB] = STAGE_COULOMB};
+  return stages[friction];
+}
+
+/* The answer's residual from a fresh product: what is reported is what was handed out. */
+static void judge(job *j) {
+  j->op.table->apply(&j->op, j->x, j->Ax);
+  j->it.residual = lcplug_residual_natural(&j->model, j->x, j->Ax);
+}
+
+static lcplug_error run_stages(job *j) {
+  lcplug_error error = store_matrix(j);
+  if (!error && j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
+    error = run_stage(j, STAGE_NORMALS);
+    if (!error) freeze_bounds(j);
   }
-  return run_stage(j, stages[j->settings->friction]);
+  if (!error) error = run_stage(j, last_stage(j->settings->friction));
+  if (!error) judge(j);
+  return error;
+}
+
+static lcplug_error run_exact(job *j) {
+  const lcplug_problem *p = j->problem;
+  box_source source;
+  int dense = p->n <= LARGEST_DENSE;
+  lcplug_error error = p->full ? lcplug_problem_check_symmetry(p) : LCPLUG_OK;
+  if (!error && !dense) error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
+  if (!error)
+    error = dense ? lcplug_box_source_dense(&source, p, &j->layout, j->workspace)
+                  : lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
+  if (error) return error;
+  j->matrix = dense ? LCPLUG_MATRIX_DENSE : LCPLUG_MATRIX_SPARSE;
+  return lcplug_exact_solve(&source, j->settings->friction, &j->it, j->bound, j->Ax, j->workspace);
+}
+
+static int is_exact(const job *j) {
+  lcplug_solver solver = j->settings->solver;
+  return (solver == LCPLUG_EXACT || solver == LCPLUG_AUTO) &&
+         lcplug_exact_offers(j->settings->friction, &j->layout);
 }
 
 static void begin_iteration(job *j, double started) {
@@ -155,20 +186,14 @@ static void write_solution(const job *j, lcplug_solution *solution) {
 }
 
 static void write_info(const job *j, lcplug_info *info) {
-  info->status = lcplug_meets(&j->it, &j->model, j->x, j->it.residual) ? LCPLUG_SOLVED : j->it.status;
+  info->status = j->it.residual <= j->it.tol ? LCPLUG_SOLVED : j->it.status;
   info->solver = j->settings->solver;
-  info->matrix = j->op.table->matrix;
+  info->matrix = j->matrix;
   info->iterations = j->it.iterations;
   info->factorizations = j->it.factorizations;
   info->residual = j->it.residual;
-  info->gap = j->settings->friction == LCPLUG_FRICTION_CONE ? lcplug_relaxation_gap(&j->model, j->Ax)
-                                                            : 0.0;
-}
-
-/* The answer's residual from a fresh product: what is reported is what was handed out. */
-static void judge(job *j) {
-  j->op.table->apply(&j->op, j->x, j->Ax);
-  j->it.residual = lcplug_residual_natural(&j->model, j->x, j->Ax);
+  int relaxed = j->settings->friction == LCPLUG_FRICTION_CONE && j->model.blocks > 0;
+  info->gap = relaxed ? lcplug_relaxation_gap(&j->model, j->Ax) : 0.0;
 }
 
 static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info, double started) {
@@ -176,9 +201,9 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
   if (error) return error;
   set_guess(j);
   begin_iteration(j, started);
-  error = run_friction(j);
+  if (j->settings->solver == LCPLUG_EXACT && !is_exact(j)) return LCPLUG_ERROR_UNSUPPORTED;
+  error = is_exact(j) ? run_exact(j) : run_stages(j);
   if (error) return error;
-  judge(j);
   write_solution(j, solution);
   write_info(j, info);
   return LCPLUG_OK;
@@ -226,12 +251,12 @@ lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *
   fpenv host = lcplug_fpenv_enter();
   job j = {.workspace = workspace, .problem = problem, .settings = &settings};
   lcplug_error error = begin_job(&j);
+  if (!error) error = store_matrix(&j);
   if (!error) {
     for (int i = 0; i < j.layout.n; i++) j.x[i] = x[(size_t)j.layout.row[i] * (x_step ? x_step : 1)];
     if (lo && hi) take_bounds(&j, lo, hi, bounds_step ? bounds_step : 1);
     else freeze_bounds(&j);
-    static const friction_stage stages[] = {STAGE_FROZEN, STAGE_PYRAMID, STAGE_CONE, STAGE_COULOMB};
-    error = lcplug_model_build(&j.model, &j.layout, &j.op, stages[friction], j.bound, workspace);
+    error = lcplug_model_build(&j.model, &j.layout, &j.op, last_stage(friction), j.bound, workspace);
   }
   if (!error) {
     judge(&j);

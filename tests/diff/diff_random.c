@@ -22,10 +22,10 @@ typedef struct matrix_kind {
 } matrix_kind;
 
 static const matrix_kind matrices[] = {
-    {"well conditioned", 2.0, 0, 1e-3, 1e-9, 1e-6},
-    {"badly conditioned", 1.5, 4, 0, 1e-6, 1},
-    {"singular", 0.6, 0, 0, 1e-6, 1},
-    {"nearly singular", 0.6, 0, 1e-10, 1e-6, 1},
+    {"well conditioned", 2.0, 0, 1e-3, 1e-10, 1e-6},
+    {"badly conditioned", 1.5, 4, 0, 1e-8, 1},
+    {"singular", 0.6, 0, 0, 1e-8, 1},
+    {"nearly singular", 0.6, 0, 1e-10, 1e-8, 1},
 };
 enum { MATRICES = sizeof matrices / sizeof *matrices };
 

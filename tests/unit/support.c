@@ -282,19 +282,22 @@ static double bound_from_normal(const instance *p, int t) {
   return mu == 0.0 || normal == 0.0 ? 0.0 : mu * normal;
 }
 
-/* x in K: x_n >= |x_t / mu|.  w in its dual: w_n >= |mu w_t|.  x'w = 0. */
+/* x in K: x_n >= |x_t / mu|.  w in its dual: w_n >= |mu w_t|.  x'w = 0.  The first two become
+ * distances by division by the length of the surface's normal vector. */
 static double cone_conditions(const instance *p, int i, const int *t, int tangents, int coulomb) {
   double ratio = 0.0, slip = 0.0, work = 0.0, x2 = 0.0, w2 = 0.0, s = instance_at(p, i, i);
+  double steep = 0.0, flat = INFINITY;
   for (int k = 0; k < tangents; k++) {
     double mu = fabs(p->hi[t[k]]), x = p->x[t[k]], w = p->w[t[k]];
     ratio = hypot(ratio, x / mu), slip = hypot(slip, mu * w);
+    steep = fmax(steep, mu), flat = fmin(flat, mu);
     work += x * w, x2 += x * x, w2 += w * w, s += instance_at(p, t[k], t[k]);
   }
   s /= tangents + 1;
   double x = p->x[i], w = p->w[i] + (coulomb ? slip : 0.0);
   work += x * w, x2 += x * x, w2 += w * w;
   double length = sqrt(x2) + sqrt(w2) / s;
-  double worst = fmax(s * (ratio - x), slip - w);
+  double worst = fmax(s * (ratio - x) / hypot(1.0, 1.0 / flat), (slip - w) / hypot(1.0, steep));
   return length > 0.0 ? fmax(worst, fabs(work) / length) : fmax(worst, 0.0);
 }
 

@@ -1,0 +1,382 @@
+/* box.c - cutting, pasting and judging boxes; see box.h. */
+#include "box.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* A pivot that has lost this much of its diagonal element is zero but for rounding. */
+static const double TINY_PIVOT = 1e-14;
+
+/* In units of the residual. */
+static const double NEGLIGIBLE = 1e-14;
+
+static double clip(double value, double lo, double hi) {
+  double raised = value < lo ? lo : value;
+  return raised > hi ? hi : raised;
+}
+
+/* ---- dense ---------------------------------------------------------------------------------------- */
+
+typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* Not a function: returning such a vector is not part of the plain x86-64 ABI. */
+#define LOAD(from) (*(const four *)(from))
+
+/* Columns are padded with zeros to a multiple of four; x and y have room for as many. */
+static void multiply(const double *A, size_t ld, int rows, const double *x, double *y) {
+  for (size_t i = 0; i < ld; i += 4) {
+    four even = {0, 0, 0, 0}, odd = {0, 0, 0, 0};
+    int j = 0;
+    for (; j + 2 <= rows; j += 2) {
+      even += LOAD(A + (size_t)j * ld + i) * x[j];
+      odd += LOAD(A + (size_t)(j + 1) * ld + i) * x[j + 1];
+    }
+    if (j < rows) even += LOAD(A + (size_t)j * ld + i) * x[j];
+    even += odd;
+    *(four *)(y + i) = even;
+  }
+}
+
+static double dot(const double *a, const double *x, int rows) {
+  four sum = {0, 0, 0, 0};
+  int i = 0;
+  for (; i + 4 <= rows; i += 4) sum += LOAD(a + i) * LOAD(x + i);
+  double tail = 0.0;
+  for (; i < rows; i++) tail += a[i] * x[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]) + tail;
+}
+
+static void dense_apply(const box *p, const double *x, double *y) {
+  multiply(p->dense, p->ld, p->rows, x, y);
+}
+
+static void dense_sweep(box *p) {
+  for (int i = 0; i < p->rows; i++) {
+    double Ax = dot(p->dense + (size_t)i * p->ld, p->x, p->rows);
+    if (p->diagonal[i] > 0.0)
+      p->x[i] = clip(p->x[i] - (Ax - p->b[i]) / p->diagonal[i], p->lo[i], p->hi[i]);
+  }
+}
+
+/* The kept rows as one panel, with the right side as the row below them: the factorization of the
+ * panel then does the forward substitution on the way. */
+static void dense_factor_and_solve(box *p, double *v) {
+  int k = 0;
+  for (int i = 0; i < p->rows; i++)
+    if (p->keep[i]) p->kept[k++] = i;
+  p->kept_rows = k;
+  int padded = lcplug_panel_pad(k), ld = padded + PANEL_PAD;
+  for (int c = 0; c < k; c++) {
+    const double *column = p->dense + (size_t)p->kept[c] * p->ld;
+    double *to = p->panel + (size_t)c * (size_t)ld;
+    if (k == p->rows) memcpy(to + c, column + c, (size_t)(k - c) * sizeof *to);
+    else
+      for (int r = c; r < k; r++) to[r] = column[p->kept[r]];
+    to[c] += p->extra[p->kept[c]];
+    p->floor[c] = TINY_PIVOT * to[c];
+    for (int r = k; r < ld; r++) to[r] = 0.0;
+    to[padded] = v[p->kept[c]];
+  }
+  p->kernels->panel(p->panel, ld, k, p->floor, p->inverse);
+  for (int c = 0; c < k; c++) p->vector[c] = p->panel[(size_t)c * (size_t)ld + (size_t)padded];
+  for (int r = k; r < ld; r++) p->vector[r] = 0.0;
+  p->kernels->backward(p->panel, ld, k, p->inverse, p->vector);
+  memset(v, 0, (size_t)p->rows * sizeof *v);
+  for (int c = 0; c < k; c++) v[p->kept[c]] = p->vector[c];
+}
+
+static void dense_solve(box *p, double *v) {
+  int k = p->kept_rows, ld = lcplug_panel_pad(k) + PANEL_PAD;
+  for (int c = 0; c < k; c++) p->vector[c] = v[p->kept[c]];
+  for (int r = k; r < ld; r++) p->vector[r] = 0.0;
+  p->kernels->forward(p->panel, ld, k, p->inverse, p->vector);
+  for (int r = k; r < ld; r++) p->vector[r] = 0.0; /* the row below takes no part */
+  p->kernels->backward(p->panel, ld, k, p->inverse, p->vector);
+  memset(v, 0, (size_t)p->rows * sizeof *v);
+  for (int c = 0; c < k; c++) v[p->kept[c]] = p->vector[c];
+}
+
+static const box_matrix dense_matrix = {dense_apply, dense_sweep, dense_factor_and_solve, dense_solve};
+
+/* ---- sparse --------------------------------------------------------------------------------------- */
+
+static double sparse_row(const box *p, int i, const double *x) {
+  double even = 0.0, odd = 0.0;
+  size_t k = p->begin[i], end = p->begin[i + 1];
+  for (; k + 2 <= end; k += 2) {
+    even += p->value[k] * x[p->column[k]];
+    odd += p->value[k + 1] * x[p->column[k + 1]];
+  }
+  if (k < end) even += p->value[k] * x[p->column[k]];
+  return even + odd;
+}
+
+static void sparse_apply(const box *p, const double *x, double *y) {
+  for (int i = 0; i < p->rows; i++) y[i] = sparse_row(p, i, x);
+}
+
+static void sparse_sweep(box *p) {
+  for (int i = 0; i < p->rows; i++) {
+    double w = sparse_row(p, i, p->x) - p->b[i];
+    if (p->diagonal[i] > 0.0) p->x[i] = clip(p->x[i] - w / p->diagonal[i], p->lo[i], p->hi[i]);
+  }
+}
+
+static void sparse_solve(box *p, double *v) {
+  for (int i = 0; i < p->rows; i++) p->vector_all[p->row[i]] = v[i];
+  lcplug_cholesky_solve(p->factor, p->vector_all);
+  for (int i = 0; i < p->rows; i++) v[i] = p->vector_all[p->row[i]];
+}
+
+static void sparse_factor_and_solve(box *p, double *v) {
+  for (int i = 0; i < p->rows; i++) {
+    p->keep_all[p->row[i]] = p->keep[i];
+    p->extra_all[p->row[i]] = p->extra[i];
+  }
+  lcplug_cholesky_factor(p->factor, p->keep_all, p->extra_all);
+  sparse_solve(p, v);
+}
+
+static const box_matrix sparse_matrix = {sparse_apply, sparse_sweep, sparse_factor_and_solve,
+                                         sparse_solve};
+
+/* ---- the source ----------------------------------------------------------------------------------- */
+
+lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *p, const layout *l,
+                                     lcplug_workspace *workspace) {
+  size_t n = (size_t)p->n;
+  *s = (box_source){.layout = l, .ld = (size_t)lcplug_panel_pad(p->n)};
+  s->dense = TAKE(workspace, double, n * s->ld);
+  if (!s->dense) return LCPLUG_ERROR_MEMORY;
+  double finite = 0.0; /* stays 0 as long as all elements are finite */
+  for (size_t r = 0; r < n; r++) {
+    const double *row = p->A + r * p->stride;
+    size_t i = (size_t)l->place[r];
+    if (row[r] < 0.0) return LCPLUG_ERROR_DIAGONAL;
+    for (size_t c = 0; c <= r; c++) {
+      size_t j = l->identity ? c : (size_t)l->place[c];
+      finite += row[c] - row[c];
+      s->dense[i * s->ld + j] = s->dense[j * s->ld + i] = row[c];
+    }
+    for (size_t c = n; c < s->ld; c++) s->dense[i * s->ld + c] = 0.0;
+  }
+  return finite == 0.0 ? LCPLUG_OK : LCPLUG_ERROR_NOT_FINITE;
+}
+
+lcplug_error lcplug_box_source_sparse(box_source *s, const lower_triangle *lower, const layout *l,
+                                      lcplug_workspace *workspace) {
+  *s = (box_source){.layout = l, .lower = lower, .factor = TAKE(workspace, cholesky, 1)};
+  if (!s->factor) return LCPLUG_ERROR_MEMORY;
+  return lcplug_cholesky_analyze(s->factor, lower, l->groups, l->group_first, workspace);
+}
+
+void lcplug_box_source_apply(const box_source *s, const double *x, double *y) {
+  int n = s->layout->n;
+  if (s->dense) {
+    multiply(s->dense, s->ld, n, x, y);
+    return;
+  }
+  const lower_triangle *a = s->lower;
+  for (int i = 0; i < n; i++) {
+    double sum = 0.0, xi = x[i];
+    size_t k = a->begin[i], last = a->begin[i + 1] - 1; /* the diagonal */
+    for (; k < last; k++) {
+      sum += a->value[k] * x[a->column[k]];
+      y[a->column[k]] += a->value[k] * xi;
+    }
+    y[i] = sum + a->value[last] * xi;
+  }
+}
+
+/* ---- cutting -------------------------------------------------------------------------------------- */
+
+static int take_vectors(box *p, lcplug_workspace *workspace) {
+  double **vectors[] = {&p->b, &p->lo,    &p->hi, &p->diagonal, &p->x,
+                        &p->w, &p->extra, &p->dx, &p->clipped,  &p->product};
+  size_t count = sizeof vectors / sizeof *vectors, stride = (size_t)lcplug_panel_pad(p->rows);
+  double *memory = TAKE(workspace, double, count * stride);
+  p->place = TAKE(workspace, unsigned char, p->rows);
+  p->keep = TAKE(workspace, unsigned char, p->rows);
+  if (!memory || !p->place || !p->keep) return 0;
+  for (size_t i = 0; i < count; i++, memory += stride) *vectors[i] = memory;
+  return 1;
+}
+
+/* Rows and columns of the dense source; all of them: the source itself. */
+static int cut_dense(box *p, const box_source *s, lcplug_workspace *workspace) {
+  size_t rows = (size_t)p->rows, panel_ld = (size_t)lcplug_panel_pad(p->rows) + PANEL_PAD;
+  p->matrix = &dense_matrix;
+  p->kernels = lcplug_kernels_best();
+  p->ld = (size_t)lcplug_panel_pad(p->rows);
+  p->panel = TAKE(workspace, double, panel_ld * rows);
+  p->inverse = TAKE(workspace, double, 3 * panel_ld);
+  p->kept = TAKE(workspace, int, rows);
+  if (!p->panel || !p->inverse || !p->kept) return 0;
+  p->floor = p->inverse + panel_ld;
+  p->vector = p->floor + panel_ld;
+  p->dense = s->dense;
+  if (p->rows == s->layout->n) return 1;
+  double *cut = TAKE(workspace, double, rows * p->ld);
+  if (!cut) return 0;
+  for (size_t j = 0; j < rows; j++) {
+    const double *from = s->dense + (size_t)p->row[j] * s->ld;
+    for (size_t i = 0; i < rows; i++) cut[j * p->ld + i] = from[p->row[i]];
+    for (size_t i = rows; i < p->ld; i++) cut[j * p->ld + i] = 0.0;
+  }
+  p->dense = cut;
+  return 1;
+}
+
+/* Both triangles of the rows that the box has; box_row[solver row] is the box's row, or -1. */
+static int cut_sparse(box *p, const box_source *s, const int *box_row, lcplug_workspace *workspace) {
+  const lower_triangle *a = s->lower;
+  size_t *next = TAKE(workspace, size_t, p->rows + 1);
+  p->matrix = &sparse_matrix;
+  p->factor = s->factor;
+  p->begin = TAKE(workspace, size_t, p->rows + 2);
+  p->keep_all = TAKE(workspace, unsigned char, a->n);
+  p->extra_all = TAKE(workspace, double, a->n);
+  p->vector_all = TAKE(workspace, double, a->n);
+  if (!next || !p->begin || !p->keep_all || !p->extra_all || !p->vector_all) return 0;
+  memset(p->keep_all, 0, (size_t)a->n);
+  memset(p->extra_all, 0, (size_t)a->n * sizeof(double));
+  memset(p->vector_all, 0, (size_t)a->n * sizeof(double));
+  memset(p->begin, 0, ((size_t)p->rows + 2) * sizeof *p->begin);
+  for (int k = 0; k < p->rows; k++) {
+    int i = p->row[k];
+    for (size_t e = a->begin[i]; e < a->begin[i + 1]; e++) {
+      int j = box_row[a->column[e]];
+      if (j < 0) continue;
+      p->begin[k + 1]++;
+      if (j != k) p->begin[j + 1]++;
+    }
+  }
+  for (int k = 0; k < p->rows; k++) {
+    p->begin[k + 1] += p->begin[k];
+    next[k] = p->begin[k];
+  }
+  p->column = TAKE(workspace, int, p->begin[p->rows]);
+  p->value = TAKE(workspace, double, p->begin[p->rows]);
+  if (!p->column || !p->value) return 0;
+  for (int k = 0; k < p->rows; k++) {
+    int i = p->row[k];
+    for (size_t e = a->begin[i]; e < a->begin[i + 1]; e++) {
+      int j = box_row[a->column[e]];
+      if (j < 0) continue;
+      p->column[next[k]] = j, p->value[next[k]++] = a->value[e];
+      if (j != k) p->column[next[j]] = k, p->value[next[j]++] = a->value[e];
+    }
+  }
+  return 1;
+}
+
+static double source_diagonal(const box_source *s, int row) {
+  return s->dense ? s->dense[(size_t)row * s->ld + (size_t)row]
+                  : s->lower->value[s->lower->begin[row + 1] - 1];
+}
+
+/* s_i |F_i(0)| of a row: the violation that no force would leave. */
+static double violation_without_force(double b, double lo, double hi, double scale) {
+  return scale * fabs(clip(b / scale, lo, hi));
+}
+
+/* As in model.c, for rows instead of blocks. */
+static double unit_of(const box_source *s, const double *lo, const double *hi) {
+  const layout *l = s->layout;
+  double largest = 0.0, unit = 0.0, largest_b = 0.0;
+  for (int i = 0; i < l->n; i++) largest = fmax(largest, source_diagonal(s, i));
+  double least = largest > 0.0 ? DBL_EPSILON * largest : 1.0;
+  for (int i = 0; i < l->n; i++) {
+    double scale = fmax(source_diagonal(s, i), least);
+    unit = fmax(unit, violation_without_force(l->b[i], lo[i], hi[i], scale));
+    largest_b = fmax(largest_b, fabs(l->b[i]));
+  }
+  return unit > 0.0 ? unit : largest_b > 0.0 ? largest_b : 1.0;
+}
+
+/* An interval so short that no force in it changes w beyond rounding is a single value. */
+static int is_fixed(const box_source *s, int row, double lo, double hi, double unit) {
+  return source_diagonal(s, row) * (hi - lo) <= NEGLIGIBLE * unit;
+}
+
+lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const double *hi, double *x,
+                            lcplug_workspace *workspace) {
+  const layout *l = s->layout;
+  int n = l->n, forced = 0;
+  int *row = TAKE(workspace, int, n), *box_row = TAKE(workspace, int, n);
+  double *pushed = TAKE(workspace, double, n + PANEL_PAD); /* A x of the fixed rows */
+  if (!row || !box_row || !pushed) return LCPLUG_ERROR_MEMORY;
+  *p = (box){.row = row, .unit = unit_of(s, lo, hi)};
+  for (int i = 0; i < n; i++) {
+    int fixed = is_fixed(s, i, lo[i], hi[i], p->unit);
+    box_row[i] = fixed ? -1 : p->rows;
+    if (fixed) forced |= (x[i] = clip(0.0, lo[i], hi[i])) != 0.0;
+    else row[p->rows++] = i;
+  }
+  if (!take_vectors(p, workspace)) return LCPLUG_ERROR_MEMORY;
+  if (!(s->dense ? cut_dense(p, s, workspace) : cut_sparse(p, s, box_row, workspace)))
+    return LCPLUG_ERROR_MEMORY;
+  if (forced) {
+    double *only_fixed = TAKE(workspace, double, n);
+    if (!only_fixed) return LCPLUG_ERROR_MEMORY;
+    for (int i = 0; i < n; i++) only_fixed[i] = box_row[i] < 0 ? x[i] : 0.0;
+    lcplug_box_source_apply(s, only_fixed, pushed);
+  }
+  for (int k = 0; k < p->rows; k++) {
+    int i = row[k];
+    p->lo[k] = lo[i];
+    p->hi[k] = hi[i];
+    p->b[k] = l->b[i] - (forced ? pushed[i] : 0.0);
+    p->diagonal[k] = source_diagonal(s, i);
+    p->x[k] = clip(x[i], lo[i], hi[i]);
+    p->place[k] = INSIDE;
+  }
+  return LCPLUG_OK;
+}
+
+void lcplug_box_paste(const box *p, const double *values, double *x) {
+  for (int k = 0; k < p->rows; k++) x[p->row[k]] = values[k];
+}
+
+/* ---- judging -------------------------------------------------------------------------------------- */
+
+void lcplug_box_set_w(box *p) {
+  p->matrix->apply(p, p->x, p->w);
+  for (int i = 0; i < p->rows; i++) p->w[i] -= p->b[i];
+}
+
+double lcplug_box_residual(const box *p, const double *x, const double *w) {
+  double worst = 0.0;
+  for (int i = 0; i < p->rows; i++) {
+    double d = p->diagonal[i], violation = fabs(w[i]);
+    /* |w| counts as far as the bound lets x move against it. */
+    double room = d * (w[i] > 0.0 ? x[i] - p->lo[i] : p->hi[i] - x[i]);
+    if (d > 0.0 && room < violation) violation = room;
+    else if (d == 0.0 && (w[i] > 0.0 ? p->lo[i] > -INFINITY : p->hi[i] < INFINITY)) violation = 0.0;
+    if (!(violation <= worst)) worst = violation;
+  }
+  return worst <= DBL_MAX ? worst / p->unit : INFINITY;
+}
+
+static double rounding_level(const box *p, const double *x) {
+  double largest = 0.0;
+  for (int i = 0; i < p->rows; i++) largest = fmax(largest, p->diagonal[i] * fabs(x[i]));
+  return 2.0 * DBL_EPSILON * largest / p->unit;
+}
+
+int lcplug_box_observe(box *p, iteration *it) {
+  int moved = 0;
+  for (int i = 0; i < p->rows; i++) {
+    p->clipped[i] = clip(p->x[i], p->lo[i], p->hi[i]);
+    moved |= p->clipped[i] != p->x[i];
+  }
+  double *w = p->w;
+  if (moved) {
+    w = p->product;
+    p->matrix->apply(p, p->clipped, w);
+    for (int i = 0; i < p->rows; i++) w[i] -= p->b[i];
+  }
+  return lcplug_iteration_keep(it, p->rows, p->clipped, lcplug_box_residual(p, p->clipped, w),
+                               rounding_level(p, p->clipped));
+}

@@ -1,0 +1,182 @@
+/* diff_scenes.c - the problems of real scenes into upstream's Dantzig and into every solver.
+ *
+ * From three sources: scenes stepped here, by interposing dxSolveLCP in this very program; records
+ * in tests/data; and, where $LCPLUG_SHARED names a folder, the records in it. */
+#define _GNU_SOURCE
+#include <check.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lcplug/record.h>
+
+#include "capture.h"
+
+/* Against the scene's own spread of w: bad conditioning separates two right answers. */
+static const double W_LIMIT = 1e-7;
+
+/* ---- scenes ---------------------------------------------------------------------------------- */
+
+typedef struct scene_row {
+  const char *kind;
+  int size;
+  double mu, cfm;
+} scene_row;
+
+static const scene_row scenes[] = {
+    {"tower", 5, 0.5, 1e-10},   {"tower", 5, 0.5, 1e-5},      {"wall", 3, 0.5, 1e-10},
+    {"wall", 4, 1.0, 1e-5},     {"pyramid", 4, 0.5, 1e-10},   {"spheres", 25, 0.5, 1e-10},
+    {"spheres", 25, 0, 1e-5},   {"boxes", 12, 0.5, 1e-10},    {"boxes", 12, INFINITY, 1e-5},
+    {"capsules", 15, 0.5, 1e-10}, {"mixed", 15, 1.0, 1e-10},  {"ragdoll", 2, 0.5, 1e-10},
+    {"ragdoll", 2, INFINITY, 1e-5}, {"chain", 2, 0.5, 1e-10}, {"vehicles", 2, 0.5, 1e-10},
+    {"vehicles", 1, INFINITY, 1e-5}, {"slider", 2, 0.5, 1e-10}, {"motors", 2, 0.5, 1e-10},
+    {"rolling", 9, 0.5, 1e-10}, {"rolling", 9, 0.5, 1e-5},
+};
+enum { SCENES = sizeof scenes / sizeof *scenes, MOST_ROWS = 220 };
+
+/* The largest problem near each of these steps: on first touch, in motion, at rest. */
+static const int steps[] = {0, 35, 70, 130};
+enum { STEPS = sizeof steps / sizeof *steps };
+
+static diff_problem *problem_of_scene(const scene_row *row, int step, unsigned seed) {
+  scene_config config = scene_config_default();
+  config.kind = row->kind;
+  config.size = row->size;
+  config.mu = row->mu;
+  config.cfm = row->cfm;
+  config.seed = seed;
+  return capture_from_scene(&config, step, 20, MOST_ROWS, 0);
+}
+
+START_TEST(scenes_agree_with_upstream) {
+  ck_assert(scenes_init());
+  for (int step = 0; step < STEPS; step++) {
+    diff_problem *p = problem_of_scene(&scenes[_i], steps[step], (unsigned)_i + 1);
+    if (!p && step == 0) continue; /* everything is still in the air */
+    diff_expect(p != NULL, "%s: no problem captured from step %d on", scenes[_i].kind, steps[step]);
+    if (!p) continue;
+    diff_check_strict(p, W_LIMIT);
+    diff_check_first_order(p, 1);
+    diff_problem_free(p);
+  }
+  scenes_done();
+  diff_finish();
+}
+END_TEST
+
+/* Upstream gives a tower up with "LCP internal error" and leaves zeros: a free fall for whatever
+ * stands above.  Here it must be solved like any other. */
+START_TEST(what_upstream_gives_up_is_solved) {
+  static const int sizes[] = {4, 5, 6};
+  ck_assert(scenes_init());
+  for (int k = 0; k < 3; k++) {
+    scene_config config = scene_config_default();
+    config.kind = "tower";
+    config.size = sizes[k];
+    diff_problem *p = capture_from_scene(&config, 0, 60, MOST_ROWS, 1);
+    diff_expect(p != NULL, "upstream met no error on a tower of %d: nothing to compare", sizes[k]);
+    if (!p) continue;
+    diff_answer *upstream = diff_upstream(p);
+    diff_expect(upstream->errors > 0 && upstream->residual > 1e-3,
+                "%s: upstream's error does not show again: %d, residual %.2e", p->name,
+                upstream->errors, upstream->residual);
+    diff_answer_free(upstream);
+    diff_check_strict(p, W_LIMIT);
+    diff_problem_free(p);
+  }
+  scenes_done();
+  diff_finish();
+}
+END_TEST
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static diff_problem *problem_of_record(const char *path) {
+  lcplug_record *record = NULL;
+  char message[256] = "";
+  lcplug_error error = lcplug_record_read(path, &record, message, sizeof message);
+  diff_expect(!error, "%s: %s", path, message[0] ? message : lcplug_error_text(error));
+  if (error) return NULL;
+  const lcplug_problem *from = &record->problem;
+  diff_problem *p = diff_problem_create(from->n, from->findex != NULL);
+  const char *slash = strrchr(path, '/');
+  snprintf(p->name, sizeof p->name, "%.100s", slash ? slash + 1 : path);
+  p->nub = from->nub;
+  for (int i = 0; i < p->n; i++) {
+    memcpy(p->A + (size_t)i * p->stride, from->A + (size_t)i * from->stride,
+           ((size_t)i + 1) * sizeof *p->A);
+    p->b[i] = from->b[(size_t)i * from->b_step];
+    p->lo[i] = from->lo[(size_t)i * from->bounds_step];
+    p->hi[i] = from->hi[(size_t)i * from->bounds_step];
+    if (from->findex) p->findex[i] = from->findex[i];
+  }
+  lcplug_record_free(record);
+  return p;
+}
+
+static int is_record(const struct dirent *entry) {
+  size_t length = strlen(entry->d_name);
+  return length > 4 && !strcmp(entry->d_name + length - 4, ".lcp");
+}
+
+/* Checks the records of a folder with at most `most` rows and returns their number. */
+static int check_folder(const char *folder, int most, int first_order) {
+  struct dirent **entries;
+  int count = scandir(folder, &entries, is_record, alphasort), checked = 0;
+  ck_assert_msg(count >= 0, "%s cannot be read", folder);
+  for (int k = 0; k < count; k++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, entries[k]->d_name);
+    free(entries[k]);
+    diff_problem *p = problem_of_record(path);
+    if (p && p->n <= most) {
+      diff_check_strict(p, W_LIMIT);
+      if (first_order) diff_check_first_order(p, 1);
+      checked++;
+    }
+    diff_problem_free(p);
+  }
+  free(entries);
+  return checked;
+}
+
+START_TEST(stored_records_agree_with_upstream) {
+  const char *source = getenv("abs_top_srcdir");
+  char folder[4000];
+  snprintf(folder, sizeof folder, "%s/tests/data", source ? source : ".");
+  int checked = check_folder(folder, 1000, 1);
+  ck_assert_msg(checked >= 12, "only %d records in %s", checked, folder);
+  diff_finish();
+}
+END_TEST
+
+START_TEST(shared_records_agree_with_upstream) {
+  const char *folder = getenv("LCPLUG_SHARED");
+  if (!folder) {
+    puts("skipped: LCPLUG_SHARED names no folder of further records");
+    return;
+  }
+  int checked = check_folder(folder, 600, 0);
+  ck_assert_msg(checked > 0, "no records in %s", folder);
+  printf("%d records of LCPLUG_SHARED compared\n", checked);
+  diff_finish();
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("problems of scenes against upstream");
+  TCase *tests = tcase_create("scenes and records");
+  tcase_set_timeout(tests, 120);
+  tcase_add_loop_test(tests, scenes_agree_with_upstream, 0, SCENES);
+  tcase_add_test(tests, what_upstream_gives_up_is_solved);
+  tcase_add_test(tests, stored_records_agree_with_upstream);
+  tcase_add_test(tests, shared_records_agree_with_upstream);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? 1 : 0;
+}

@@ -1,0 +1,48 @@
+# preload_pyode.sh - a Python program on python3-pyode, which opens libode with RTLD_LOCAL: upstream
+# is then not the "next" definition, and must be found all the same.
+. "$(dirname "$0")/common.sh"
+
+# The first python3 may be one that knows nothing of the system's packages.
+python=
+for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
+  if "$candidate" -c 'import ode; ode.World()' 2>/dev/null; then
+    python=$candidate
+    break
+  fi
+done
+[ -n "$python" ] || skip "no python3 here can import ode (package python3-pyode)"
+# A wrapper script would be preloaded, too: the interpreter itself.
+python=$("$python" -c 'import sys; print(sys.executable)')
+script=${abs_top_srcdir:-.}/tests/preload/pyode_scene.py
+
+plain plain "$python" "$script"
+is "plain: exit status" 0 "$(status plain)"
+
+# To the bit: with the answer judged (stats=1) and handed through unseen.
+swapped upstream solver=upstream "$python" "$script"
+is "solver=upstream changes no bit" "$(out plain)" "$(out upstream)"
+is "solver=upstream: silent" "$(err plain)" "$(err upstream)"
+swapped judged solver=upstream,stats=1 "$python" "$script"
+is "solver=upstream,stats=1 changes no bit" "$(out plain)" "$(out judged)"
+less "upstream was found" 0 "$(counted judged "answered by upstream")"
+is "every call went to it" "$(counted judged calls)" "$(counted judged "answered by upstream")"
+
+swapped unset - "$python" "$script"
+is "unset: exit status" 0 "$(status unset)"
+is "unset: silent" "" "$(err unset)"
+for solver in exact auto pgs apgd; do
+  swapped "$solver" "solver=$solver,stats=1" "$python" "$script"
+  is "$solver: exit status" 0 "$(status "$solver")"
+  less "$solver: swap is hit" 0 "$(counted "$solver" calls)"
+  limit=1e-6
+  case $solver in pgs | apgd) limit=1e-3 ;; esac
+  less "$solver: close to upstream" "$(apart plain "$solver")" "$limit"
+done
+is "unset is auto" "$(out auto)" "$(out unset)"
+
+# One sweep cannot meet a tight tolerance: every call falls back on upstream.
+swapped fallback solver=pgs,max_iter=1,tol=1e-14,fallback=upstream,stats=1 "$python" "$script"
+less "a miss asks upstream" 0 "$(counted fallback "asked upstream after a miss")"
+less "fallback: close to upstream" "$(apart plain fallback)" 1e-6
+
+finish

@@ -1,0 +1,27 @@
+# preload_symbols.sh - what the preload object brings into a host: the symbols of compat/symbols.h, and
+# no library but the C library's own.
+. "$(dirname "$0")/common.sh"
+
+command -v nm >/dev/null && command -v readelf >/dev/null || skip "no binutils here"
+list=${abs_top_srcdir:-.}/compat/symbols.h
+[ -f "$list" ] || skip "no $list"
+
+listed=$(sed -n 's/^[[:space:]]*X([[:space:]]*\([A-Za-z_][A-Za-z0-9_]*\)[[:space:]]*,.*/\1/p' "$list" | sort)
+exported=$(nm -D --defined-only "$preload" | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort)
+less "compat/symbols.h lists symbols" 5 "$(printf '%s\n' "$listed" | grep -c .)"
+is "exactly those are exported" "$listed" "$exported"
+
+for library in $(readelf -d "$preload" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+  case $library in
+    libc.so* | libm.so* | ld-linux*.so* | libpthread.so* | libdl.so* | libgcc_s.so* | libc.musl*)
+      ok "needs $library, which is the C library's own" ;;
+    *) not_ok "needs $library" ;;
+  esac
+done
+
+# Text relocations or an executable stack would make a guarded host refuse it.
+is "no text relocations" "" "$(readelf -d "$preload" | grep TEXTREL)"
+is "no executable stack" "" "$(readelf -lW "$preload" | awk '/GNU_STACK/ && /RWE/')"
+has "is never unloaded" NODELETE "$(readelf -d "$preload")"
+
+finish

@@ -1,0 +1,11 @@
+# relink_shared.sh - doc/relink.md, first recipe: our object ahead of the shared libode.
+. "$(dirname "$0")/relink_common.sh"
+
+build "Shared libode"
+check_swap
+check_upstream
+first=$(readelf -d "$folder/app" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -E 'lcplug|libode' |
+  head -n 1)
+has "the loader meets us before libode" lcplug "$first"
+
+finish
