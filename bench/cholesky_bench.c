@@ -51,7 +51,8 @@ static void read_matrix(matrix *m, const char *name) {
   if (!f) perror(name), exit(2);
   get(magic, 1, 8, f, name);
   get(head, 4, 4, f, name);
-  if (memcmp(magic, "LCPCAP01", 8) || head[0] > 1u << 20) fprintf(stderr, "%s: no capture\n", name), exit(2);
+  if (memcmp(magic, "LCPCAP01", 8) || head[0] > 1u << 20)
+    fprintf(stderr, "%s: no capture\n", name), exit(2);
   get(&seconds, 8, 1, f, name);
   get(two, 4, 2, f, name);
   get(tag, 1, 64, f, name);
@@ -125,10 +126,11 @@ static void analyze(cholesky *c, const matrix *m, lcplug_workspace *workspace) {
     fprintf(stderr, "out of memory\n"), exit(2);
 }
 
-/* |A x + extra x - b|_inf / |b|_inf over the kept rows, b = 1. */
-static double residual(const matrix *m, const unsigned char *keep, const double *extra, const double *x) {
+/* The largest |(A + diag) x - 1| over the kept rows, relative to the largest |A_ii x_i|. */
+static double residual(const matrix *m, const unsigned char *keep, const double *extra,
+                       const double *x) {
   int n = m->lower.n;
-  double *r = need(calloc((size_t)n, sizeof *r)), worst = 0.0;
+  double *r = need(calloc((size_t)n, sizeof *r)), worst = 0.0, size = 1.0;
   for (int i = 0; i < n; i++)
     for (size_t k = m->lower.begin[i]; k < m->lower.begin[i + 1]; k++) {
       int j = m->lower.column[k];
@@ -136,11 +138,12 @@ static double residual(const matrix *m, const unsigned char *keep, const double 
       r[i] += m->lower.value[k] * x[j];
       if (i != j) r[j] += m->lower.value[k] * x[i];
     }
-  for (int i = 0; i < n; i++)
-    if (keep[i]) worst = fmax(worst, fabs(r[i] + extra[i] * x[i] - 1.0));
+  for (int i = 0; i < n; i++) {
+    if (!keep[i]) continue;
+    worst = fmax(worst, fabs(r[i] + extra[i] * x[i] - 1.0));
+    size = fmax(size, fabs(x[i] * m->lower.value[m->lower.begin[i + 1] - 1]));
+  }
   free(r);
-  double size = 1.0;
-  for (int i = 0; i < n; i++) size = fmax(size, keep[i] ? fabs(x[i] * m->lower.value[m->lower.begin[i + 1] - 1]) : 0.0);
   return worst / size;
 }
 
@@ -167,8 +170,9 @@ static cholmod_sparse *to_cholmod(const matrix *m, const unsigned char *keep, co
                                   cholmod_common *common) {
   int n = m->lower.n, kept = 0, *number = need(malloc(sizeof(int) * (size_t)n)), at = 0;
   for (int i = 0; i < n; i++) number[i] = keep[i] ? kept++ : -1;
-  cholmod_sparse *s = need(cholmod_allocate_sparse((size_t)kept, (size_t)kept, m->lower.begin[n], 1, 1, 1,
-                                                   CHOLMOD_REAL, common));
+  size_t size = (size_t)kept;
+  cholmod_sparse *s = need(
+      cholmod_allocate_sparse(size, size, m->lower.begin[n], 1, 1, 1, CHOLMOD_REAL, common));
   int *begin = s->p, *row = s->i;
   double *value = s->x;
   for (int i = 0; i < n; i++) {
@@ -196,7 +200,8 @@ static timing time_cholmod(const matrix *m, const unsigned char *keep, const dou
   common.postorder = 1;
   cholmod_sparse *a = to_cholmod(m, keep, extra, &common);
   cholmod_factor *l = need(cholmod_analyze(a, &common));
-  cholmod_dense *b = need(cholmod_ones(a->nrow, 1, CHOLMOD_REAL, &common)), *x = NULL, *y = NULL, *e = NULL;
+  cholmod_dense *b = need(cholmod_ones(a->nrow, 1, CHOLMOD_REAL, &common));
+  cholmod_dense *x = NULL, *y = NULL, *e = NULL;
   MEASURE(t.analyze, (cholmod_free_factor(&l, &common), l = cholmod_analyze(a, &common)));
   MEASURE(t.factor, cholmod_factorize(a, l, &common));
   MEASURE(t.solve, cholmod_solve2(CHOLMOD_A, l, b, NULL, &x, NULL, &y, &e, &common));
@@ -254,7 +259,6 @@ static double run(const char *name, lcplug_workspace *workspace) {
            slash ? slash + 1 : name, n, kinds[kind], ours.nonzeros, theirs.nonzeros, ours.analyze,
            ours.factor, ours.solve, theirs.factor, theirs.solve, theirs.factor / ours.factor,
            ours.residual, ours.flops / ours.factor * 1e-3);
-    if (getenv("FL")) printf("   flops ours %.3e theirs %.3e\n", ours.flops, theirs.flops);
     fflush(stdout);
     worst = fmax(worst, ours.residual);
     add_to_class((int)n, kind, &ours, &theirs);
@@ -265,12 +269,14 @@ static double run(const char *name, lcplug_workspace *workspace) {
 }
 
 static void print_summary(void) {
-  printf("\n| n up to | files | analysis | factor, all | CHOLMOD | ratio (worst) | factor, normals | CHOLMOD | "
-         "ratio (worst) |\n|---|---|---|---|---|---|---|---|---|\n");
+  printf("\n| n up to | files | analysis | factor, all | CHOLMOD | ratio (worst) | "
+         "factor, normals | CHOLMOD | ratio (worst) |\n|---|---|---|---|---|---|---|---|---|\n");
   for (size_t k = 0; k < sizeof classes / sizeof *classes; k++) {
     const summary *s = &classes[k];
     if (!s->files) continue;
-    printf("| %d | %d | %.2f |", s->upto, s->files, s->analyze[0] / s->files);
+    if (s->upto < 1 << 30) printf("| %d", s->upto);
+    else printf("| more");
+    printf(" | %d | %.2f |", s->files, s->analyze[0] / s->files);
     for (int kind = 0; kind < 2; kind++)
       printf(" %.2f | %.2f | %.2f (%.2f) |", s->ours[kind] / s->files, s->theirs[kind] / s->files,
              exp(s->log_ratio[kind] / s->files), s->worst[kind]);

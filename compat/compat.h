@@ -55,7 +55,7 @@ void environment_warn(const char *text);
 typedef enum counter { SWAP_COUNTERS(COUNTER_CODE) COUNTERS } counter;
 #undef COUNTER_CODE
 
-enum { RESIDUAL_BINS = 22 * 8 }; /* eighths of a decade from 1e-20 to 1e2 */
+enum { RESIDUAL_BINS = 76 * 4 }; /* quarters of a power of two, from 2^-66 to 2^10 */
 
 /* One thread's numbers.  Only its thread writes; the summary may read at any time. */
 typedef struct statistics {

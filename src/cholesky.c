@@ -3,8 +3,8 @@
  * Multifrontal: supernodes are visited children first.  Each collects its columns of A and the updates
  * that its children left, eliminates its pivots by dense kernels, and leaves an update for its parent.
  *
- * A subset of the rows only shortens the lists: every panel is cut down to the kept rows, and where whole
- * clusters are gone to those that are still coupled with it, before any arithmetic is done.  A supernode that has lost all its pivots hands on the update that waits for it;
+ * A subset of the rows only shortens the lists: every panel is cut down to the kept rows before any
+ * arithmetic is done.  A supernode that has lost all its pivots hands on the update that waits for it;
  * only if there are several it adds them up.
  *
  * Updates live on two stacks, a supernode's own on another one than its children's: so theirs can be
@@ -12,13 +12,10 @@
 #include "cholesky.h"
 
 #include <float.h>
-#include <math.h>
 #include <string.h>
 
 /* Rows that stand together at least this many at a time, on average, are added as vectors. */
-#ifndef SHORT_RUN
-#define SHORT_RUN 16
-#endif
+enum { SHORT_RUN = 16 };
 
 /* --- the subset --- */
 
@@ -38,43 +35,18 @@ static void add_diagonal(cholesky *c, const double *extra) {
   for (int p = 0; p < c->kept; p++) c->added[p] = extra ? extra[c->kept_row[p]] : 0.0;
 }
 
-/* 1 if some cluster has lost all its rows: then supernodes may have lost their ties to others. */
-static int clusters_are_gone(const cholesky *c) {
-  for (int a = 0; a < c->clusters; a++)
-    if (c->kept_before[c->cluster_first[a]] == c->kept_before[c->cluster_first[a + 1]]) return 1;
-  return 0;
-}
-
-/* Marks the rows that supernode k really has: of A, and of the updates that wait for it. */
-static void touch_rows(const cholesky *c, int k, const update *updates) {
-  const supernode *f = &c->full[k];
-  const int *before = c->kept_before;
-  for (int a = f->cluster; a < f->cluster + f->clusters; a++) {
-    if (before[c->cluster_first[a]] == before[c->cluster_first[a + 1]]) continue;
-    for (int i = c->place_begin[a]; i < c->place_begin[a + 1]; i++) {
-      int p = c->place[i];
-      c->touched[before[p] < before[p + 1] ? before[p] : c->n] = k;
-    }
-  }
-  for (int u = 0; u < c->waiting[k]; u++)
-    for (int i = 0; i < updates[u].size; i++) c->touched[updates[u].rows[i]] = k;
-}
-
-/* A supernode and its rows below, cut down to what is kept and, if `touched`, to what is touched. */
-static void cut_supernode(const cholesky *c, int k, supernode *s, int *rows, int touched) {
-  const supernode *f = &c->full[k];
+/* A supernode and its rows below, cut down to what is kept. */
+static void cut_supernode(const cholesky *c, const supernode *f, supernode *s, int *rows) {
   const int *before = c->kept_before;
   int below = 0;
+  *s = *f;
+  if (c->kept == c->n) return;
   s->first = before[f->first];
   s->pivots = before[f->first + f->pivots] - s->first;
-  s->parent = f->parent;
-  s->below = f->below;
-  s->rows = f->rows;
-  if (c->kept == c->n) return;
   for (int i = 0; i < f->below; i++) {
-    int p = f->rows[i], q = before[p], kept = before[p + 1] - q;
-    rows[below] = q;
-    below += touched ? kept & (c->touched[q] == k) : kept;
+    int p = f->rows[i];
+    rows[below] = before[p];
+    below += before[p + 1] - before[p];
   }
   s->below = below;
   s->rows = rows;
@@ -90,25 +62,17 @@ static int hands_on(const cholesky *c, int k) { return !c->now[k].pivots && c->w
 
 /* All supernodes of the subset, their panels, and how many updates will wait for each. */
 static void cut_supernodes(cholesky *c) {
-  int *rows = c->now_rows, pending = 0, touched = clusters_are_gone(c);
+  int *rows = c->now_rows;
   size_t panels = 0;
   memset(c->waiting, 0, (size_t)c->supernodes * sizeof *c->waiting);
-  if (touched) memset(c->touched, -1, (size_t)(c->n + 1) * sizeof *c->touched);
   c->nonzeros = 0, c->flops = 0.0;
   for (int k = 0; k < c->supernodes; k++) {
     supernode *s = &c->now[k];
-    if (touched) touch_rows(c, k, c->pending + pending - c->waiting[k]);
-    cut_supernode(c, k, s, rows, touched);
+    cut_supernode(c, &c->full[k], s, rows);
     if (rows) rows += s->below;
     s->panel = panels;
     panels += (size_t)lcplug_panel_ld(s->pivots, s->below) * (size_t)s->pivots;
-    int leaves = c->waiting[k];
-    if (!hands_on(c, k)) {
-      pending -= c->waiting[k];
-      leaves = s->below > 0;
-      if (leaves) c->pending[pending++] = (update){s->rows, s->below, NULL};
-    }
-    if (s->parent >= 0) c->waiting[s->parent] += leaves;
+    if (s->parent >= 0) c->waiting[s->parent] += hands_on(c, k) ? c->waiting[k] : s->below > 0;
     c->nonzeros += (size_t)s->pivots * (size_t)s->below +
                    (size_t)s->pivots * (size_t)(s->pivots + 1) / 2;
     c->flops += count_flops(s->pivots, s->below);
@@ -186,7 +150,8 @@ static void assemble_panel(cholesky *c, int k) {
   to = c->factor + s->panel;
   for (int j = 0; j < s->pivots; j++, to += ld + 1) {
     *to += c->added[s->first + j];
-    c->floor[s->first + j] = fmax(c->tiny * *to, DBL_MIN);
+    double floor = c->tiny * *to;
+    c->floor[s->first + j] = floor > DBL_MIN ? floor : DBL_MIN;
   }
 }
 
@@ -213,7 +178,8 @@ static void add_update(const cholesky *c, const supernode *s, const update *u, d
   }
 }
 
-static void add_updates(cholesky *c, const supernode *s, int count, const update *updates, double *own) {
+static void add_updates(cholesky *c, const supernode *s, int count, const update *updates,
+                        double *own) {
   size_t ld = (size_t)lcplug_panel_pad(s->below);
   for (int k = 0; k < s->below; k++)
     memset(own + (size_t)k * ld + k, 0, (ld - (size_t)k) * sizeof *own);
@@ -241,10 +207,12 @@ void lcplug_cholesky_factor(cholesky *c, const unsigned char *keep, const double
       add_updates(c, s, waiting, c->pending + pending, own);
       top[!c->side[k]] = c->pending[pending].value;
     }
-    c->perturbed += c->kernels->panel(panel, ld, s->pivots, c->floor + s->first, c->inverse + s->first);
+    c->perturbed +=
+        c->kernels->panel(panel, ld, s->pivots, c->floor + s->first, c->inverse + s->first);
     if (!s->below) continue;
     if (s->pivots)
-      c->kernels->schur(panel + lcplug_panel_pad(s->pivots), ld, s->pivots, s->below, own, waiting > 0);
+      c->kernels->schur(panel + lcplug_panel_pad(s->pivots), ld, s->pivots, s->below, own,
+                        waiting > 0);
     c->pending[pending++] = (update){s->rows, s->below, own};
     top[c->side[k]] = own + (size_t)s->below * (size_t)lcplug_panel_pad(s->below);
   }

@@ -79,7 +79,6 @@ typedef struct cholesky {
   double *added, *floor; /* place -> extra, and the least acceptable pivot */
   int *waiting;          /* updates that wait for a supernode */
   unsigned char *side;   /* the stack that a supernode's update goes to */
-  int *touched;          /* place -> last supernode that has it */
   update *pending;
   double *stack[2];
   int *local;            /* place -> row of the current panel */

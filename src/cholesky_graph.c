@@ -11,7 +11,7 @@ typedef struct group_graph {
   int groups;
   int *begin, *neighbour;
   unsigned *hash;   /* of the neighbourhood, the group itself included */
-  int *mark;        /* scratch, -1 */
+  int *mark;        /* group -> last group that met it as a neighbour */
 } group_graph;
 
 static unsigned scramble(int g) { return ((unsigned)g + 1u) * 2654435761u; }
@@ -78,38 +78,40 @@ static lcplug_error find_groups(group_graph *graph, const lower_triangle *a, int
   return LCPLUG_OK;
 }
 
-/* 1 if h has the neighbours that are marked g; the two must be neighbours themselves. */
+/* 1 if g and h are neighbours of each other and have all others in common.  Lists are compared in the
+ * order in which they stand; where that is not ascending, equal ones may go unnoticed, which costs a
+ * little time and nothing else. */
 static int same_neighbours(const group_graph *graph, int g, int h) {
-  if (graph->mark[h] != g) return 0;
-  for (int k = graph->begin[h]; k < graph->begin[h + 1]; k++)
-    if (graph->mark[graph->neighbour[k]] != g) return 0;
-  return 1;
+  int i = graph->begin[g], last_i = graph->begin[g + 1], each_other = 0;
+  int j = graph->begin[h], last_j = graph->begin[h + 1];
+  const int *list = graph->neighbour;
+  while (i < last_i || j < last_j) {
+    if (i < last_i && list[i] == h)
+      i++, each_other++;
+    else if (j < last_j && list[j] == g)
+      j++, each_other++;
+    else if (i == last_i || j == last_j || list[i++] != list[j++])
+      return 0;
+  }
+  return each_other == 2;
 }
 
 /* cluster_of[g]; leader[c]: the first group of cluster c.  Returns the number of clusters. */
 static int find_clusters(const group_graph *graph, int *cluster_of, int *leader, int *bucket,
                          int *chain, unsigned mask) {
-  int clusters = 0, *mark = graph->mark;
+  int clusters = 0;
   for (unsigned k = 0; k <= mask; k++) bucket[k] = -1;
-  for (int g = 0; g < graph->groups; g++) mark[g] = -1;
   for (int g = 0; g < graph->groups; g++) {
-    int *head = &bucket[(graph->hash[g] >> 8) & mask], found = -1, marked = 0;
-    int degree = graph->begin[g + 1] - graph->begin[g];
-    for (int c = *head; c >= 0 && found < 0; c = chain[c]) {
-      int h = leader[c];
-      if (graph->hash[h] != graph->hash[g] || graph->begin[h + 1] - graph->begin[h] != degree)
-        continue;
-      for (int k = graph->begin[g]; !marked && k < graph->begin[g + 1]; k++)
-        mark[graph->neighbour[k]] = g;
-      mark[g] = g, marked = 1;
-      if (same_neighbours(graph, g, h)) found = c;
+    int *head = &bucket[(graph->hash[g] >> 8) & mask], c = *head;
+    while (c >= 0 && (graph->hash[leader[c]] != graph->hash[g] ||
+                      !same_neighbours(graph, g, leader[c])))
+      c = chain[c];
+    if (c < 0) {
+      c = clusters++;
+      leader[c] = g;
+      chain[c] = *head, *head = c;
     }
-    if (found < 0) {
-      found = clusters++;
-      leader[found] = g;
-      chain[found] = *head, *head = found;
-    }
-    cluster_of[g] = found;
+    cluster_of[g] = c;
   }
   return clusters;
 }

@@ -159,8 +159,8 @@ static lcplug_error list_below(cholesky *c, builder *m) {
 
 /* --- memory --- */
 
-/* Where A's elements are kept: the places of each cluster's columns, and the block of every pair.  A pair
- * is met first from its earlier cluster; in the lists of the later one it is then the next. */
+/* Where A's elements are kept: the places of each cluster's columns, and the block of every pair.
+ * A pair is met first from its earlier cluster; in the list of the later one it is then the next. */
 static void place_blocks(cholesky *c, int *next) {
   int count = 0;
   size_t values = 0;
@@ -222,7 +222,6 @@ static int take_vectors(cholesky *c, lcplug_workspace *workspace) {
   c->added = TAKE(workspace, double, n);
   c->floor = TAKE(workspace, double, n);
   c->local = TAKE(workspace, int, n + 1);
-  c->touched = TAKE(workspace, int, n + 1);
   c->vector = TAKE(workspace, double, n);
   c->target = TAKE(workspace, size_t, n);
   c->stride = TAKE(workspace, int, n);
@@ -230,7 +229,7 @@ static int take_vectors(cholesky *c, lcplug_workspace *workspace) {
   c->waiting = TAKE(workspace, int, c->supernodes);
   c->side = TAKE(workspace, unsigned char, c->supernodes);
   c->pending = TAKE(workspace, update, c->supernodes);
-  return c->kept_row && c->kept_before && c->inverse && c->added && c->floor && c->local && c->touched &&
+  return c->kept_row && c->kept_before && c->inverse && c->added && c->floor && c->local &&
          c->vector && c->target && c->stride && c->now && c->waiting && c->side && c->pending;
 }
 
@@ -326,7 +325,7 @@ lcplug_error lcplug_cholesky_analyze(cholesky *c, const lower_triangle *a, int g
 /* --- values --- */
 
 /* Where the elements (i, j) of A go, i in cluster a and j in cluster b: for the first row i of a to
- * target[j], and for each later one stride[j] further.  The one that is eliminated first is the column. */
+ * target[j], and for each later one stride[j] further.  What is eliminated first is the column. */
 static void aim(cholesky *c, int a, int b, size_t at) {
   int first = a < b ? a : b, step = c->place_begin[first + 1] - c->place_begin[first];
   for (int p = c->cluster_first[b]; p < c->cluster_first[b + 1]; p++) {

@@ -23,8 +23,8 @@ typedef struct cholesky_kernels {
   /* L of the pivots and of the rows below them, in place.  inverse[j] = 1 / L_jj; a pivot that is not
    * above floor[j] gets 0 and a column of zeros instead.  Returns how many did. */
   int (*panel)(double *panel, int ld, int pivots, const double *floor, double *inverse);
-  /* update (lower, `below` columns of lcplug_panel_pad(below) rows) <- [update] - L L^T, where L are the
-   * rows below of a panel.  add 0: the old content is not read. */
+  /* update (lower, `below` columns of lcplug_panel_pad(below) rows) <- [update] - L L^T, where L are
+   * the rows below of a panel.  add 0: the old content is not read. */
   void (*schur)(const double *below_rows, int ld, int pivots, int below, double *update, int add);
   /* to[run.to + i] += from[run.from + i] */
   void (*add_runs)(double *to, const double *from, const panel_run *run, int runs);

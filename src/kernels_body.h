@@ -183,7 +183,8 @@ INLINE void NAME(forward_block)(const double *l, size_t ld, int rows, const doub
   VEC y[4];
   UNROLL for (int q = 0; q < columns; q++) {
     w[q] *= inverse[q];
-    UNROLL for (int i = q + 1; i < columns; i++) w[i] = FNMA1(l[(size_t)i + (size_t)q * ld], w[q], w[i]);
+    UNROLL for (int i = q + 1; i < columns; i++)
+      w[i] = FNMA1(l[(size_t)i + (size_t)q * ld], w[q], w[i]);
   }
   UNROLL for (int q = 0; q < columns; q++) y[q] = SPREAD(w + q);
   for (int i = 4; i < rows; i += WIDTH) {

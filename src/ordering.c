@@ -1,7 +1,8 @@
 /* ordering.c - approximate minimum degree, with weights.
  *
- * The method of Amestoy, Davis and Duff (SIAM J. Matrix Anal. Appl. 17, 1996).  Eliminating a node makes
- * its neighbours a clique; cliques are kept as elements, lists of nodes, so that the graph never grows:
+ * The method of Amestoy, Davis and Duff (SIAM J. Matrix Anal. Appl. 17, 1996).  Eliminating a node
+ * makes its neighbours a clique; cliques are kept as elements, lists of nodes, so that the graph never
+ * grows:
  *
  *     a node     has elements and, beside those, neighbours that no element accounts for
  *     a pivot    is a node of the smallest degree; with its neighbours and elements it becomes a new
@@ -298,7 +299,8 @@ static lcplug_error list_clusters(quotient *q, int k) {
   return LCPLUG_OK;
 }
 
-lcplug_error lcplug_ordering(elimination *out, const cluster_graph *graph, lcplug_workspace *workspace) {
+lcplug_error lcplug_ordering(elimination *out, const cluster_graph *graph,
+                             lcplug_workspace *workspace) {
   int rows = graph->row_begin[graph->clusters], least = 0;
   quotient q = {.workspace = workspace, .rows = rows, .remaining = rows, .stamp = 1, .out = out};
   if (!take_quotient(&q, graph, workspace)) return LCPLUG_ERROR_MEMORY;

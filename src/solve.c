@@ -13,6 +13,7 @@
 #include "model.h"
 #include "problem.h"
 #include "settings.h"
+#include "small.h"
 
 /* Below this size a dense pass is shorter than building anything; above this density it is, too. */
 enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
@@ -46,6 +47,7 @@ typedef struct job {
   lower_triangle lower;
   linop op;
   lcplug_matrix matrix; /* how A is stored */
+  lcplug_solver solver; /* whose answer it is */
   model model;     /* of the last stage */
   double *bound;   /* friction=ode: frozen bounds */
   double *x, *Ax;  /* in solver order */
@@ -187,7 +189,7 @@ static void write_solution(const job *j, lcplug_solution *solution) {
 
 static void write_info(const job *j, lcplug_info *info) {
   info->status = j->it.residual <= j->it.tol ? LCPLUG_SOLVED : j->it.status;
-  info->solver = j->settings->solver;
+  info->solver = j->solver;
   info->matrix = j->matrix;
   info->iterations = j->it.iterations;
   info->factorizations = j->it.factorizations;
@@ -202,11 +204,20 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
   set_guess(j);
   begin_iteration(j, started);
   if (j->settings->solver == LCPLUG_EXACT && !is_exact(j)) return LCPLUG_ERROR_UNSUPPORTED;
+  j->solver = is_exact(j) ? LCPLUG_EXACT : j->settings->solver;
   error = is_exact(j) ? run_exact(j) : run_stages(j);
   if (error) return error;
   write_solution(j, solution);
   write_info(j, info);
   return LCPLUG_OK;
+}
+
+/* Whether the short way may be tried; it leaves what it does not like to the general one. */
+static int is_small(const lcplug_problem *p, const lcplug_settings *s) {
+  return p->api == PROBLEM_API && p->n > 0 && p->n <= SMALL_MOST_ROWS && p->nub >= 0 &&
+         p->stride >= (size_t)p->n && p->A && p->b && p->b_step && p->bounds_step && !p->full &&
+         !p->x0 && (s->solver == LCPLUG_AUTO || s->solver == LCPLUG_EXACT) &&
+         s->friction == LCPLUG_FRICTION_ODE && s->matrix != LCPLUG_MATRIX_SPARSE;
 }
 
 lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *problem,
@@ -219,13 +230,19 @@ lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *pro
   if (problem->api == PROBLEM_API && problem->n > 0 && !solution->x) return LCPLUG_ERROR_ARGUMENT;
 
   fpenv host = lcplug_fpenv_enter();
-  double started = lcplug_now();
+  double started = settings->timing || settings->time_limit > 0.0 ? lcplug_now() : 0.0;
   lcplug_info unread;
   job j = {.workspace = workspace, .problem = problem, .settings = settings};
   if (!info) info = &unread;
-  error = run_job(&j, solution, info, started);
-  if (!error) info->seconds = lcplug_now() - started;
+  double tol = settings->tol > 0.0 ? settings->tol : solvers[LCPLUG_EXACT].tol;
+  int solved = is_small(problem, settings) &&
+               lcplug_small_solve(workspace, problem, tol, solution, info);
   lcplug_workspace_reset(workspace);
+  if (!solved) {
+    error = run_job(&j, solution, info, started);
+    lcplug_workspace_reset(workspace);
+  }
+  if (!error) info->seconds = settings->timing ? lcplug_now() - started : 0.0;
   lcplug_fpenv_leave(host);
   return error;
 }

@@ -17,6 +17,7 @@ typedef struct sample {
 } sample;
 
 static uint64_t seed;
+static lcplug_workspace *workspace;
 
 static unsigned draw(unsigned below) {
   seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -85,6 +86,12 @@ static sample sample_random(int groups, int most_rows, int couplings) {
 
 /* --- the judge --- */
 
+static void analyze(cholesky *c, const sample *s) {
+  lcplug_error error =
+      lcplug_cholesky_analyze(c, &s->lower, s->groups, s->group_first, workspace);
+  ck_assert_int_eq(error, LCPLUG_OK);
+}
+
 /* x <- (A_FF + diag)^-1 x by dense Cholesky, row by row. */
 static void solve_dense(const sample *s, const unsigned char *keep, const double *extra, double *x) {
   int n = s->n, m = 0, *row = malloc(sizeof(int) * (size_t)(n + 1));
@@ -133,7 +140,8 @@ static double largest_difference(const double *x, const double *y, int n) {
   return worst / size;
 }
 
-/* Factorizes and solves with one subset; the answer must agree with the dense one and with the equation. */
+/* Factorizes and solves with one subset; the answer must agree with the dense one and solve the
+ * equation. */
 static void check_subset(cholesky *c, const sample *s, const unsigned char *keep, const double *extra) {
   size_t n = (size_t)s->n;
   double *b = malloc(n * sizeof *b), *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y);
@@ -160,13 +168,13 @@ static void draw_keep(const sample *s, unsigned char *keep, int kind) {
   }
 }
 
-static void check_sample(const sample *s, lcplug_workspace *workspace, const char *kernels) {
+static void check_sample(const sample *s, const char *kernels) {
   cholesky c;
   unsigned char *keep = malloc((size_t)s->n);
   double *extra = malloc((size_t)s->n * sizeof *extra);
   for (int i = 0; i < s->n; i++) extra[i] = draw(3) ? draw(1000) * 1e-2 : 1e6;
   lcplug_workspace_reset(workspace);
-  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &s->lower, s->groups, s->group_first, workspace), LCPLUG_OK);
+  analyze(&c, s);
   c.kernels = lcplug_kernels_named(kernels);
   check_subset(&c, s, NULL, NULL);
   check_subset(&c, s, NULL, extra);
@@ -182,8 +190,6 @@ static void check_sample(const sample *s, lcplug_workspace *workspace, const cha
 /* Every kernel that runs here; a loop test runs the body for each. */
 static const char *const kernel_names[] = {"portable", "avx2"};
 enum { KERNELS = sizeof kernel_names / sizeof *kernel_names };
-
-static lcplug_workspace *workspace;
 
 static void setup(void) {
   workspace = lcplug_workspace_create();
@@ -202,7 +208,7 @@ START_TEST(agrees_with_dense_on_random_patterns) {
   for (int k = 0; k < 60; k++) {
     int groups = 1 + (int)draw(70);
     sample s = sample_random(groups, 1 + (int)draw(6), (int)draw((unsigned)(3 * groups)));
-    check_sample(&s, workspace, kernel_names[_i]);
+    check_sample(&s, kernel_names[_i]);
     sample_free(&s);
   }
 }
@@ -220,7 +226,7 @@ START_TEST(agrees_with_dense_on_clusters) {
     }
     sample_shift(&s, 1.0);
     sample_store(&s);
-    check_sample(&s, workspace, kernel_names[_i]);
+    check_sample(&s, kernel_names[_i]);
     sample_free(&s);
   }
 }
@@ -238,7 +244,7 @@ START_TEST(chain_arrow_and_clique) {
     }
     sample_shift(&s, 0.5);
     sample_store(&s);
-    check_sample(&s, workspace, kernel_names[_i]);
+    check_sample(&s, kernel_names[_i]);
     sample_free(&s);
   }
 }
@@ -251,7 +257,7 @@ START_TEST(fill_stays_small_on_an_arrow_of_single_rows) {
   for (int g = 1; g < s.groups; g++) sample_couple(&s, g, 0);
   sample_shift(&s, 0.5);
   sample_store(&s);
-  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &s.lower, s.groups, s.group_first, workspace), LCPLUG_OK);
+  analyze(&c, &s);
   lcplug_cholesky_factor(&c, NULL, NULL);
   ck_assert_uint_lt(c.nonzeros, 5000); /* dense: 20100 */
   sample_free(&s);
@@ -268,7 +274,7 @@ START_TEST(every_small_size) {
       for (int j = 0; j < i; j++) s.a[i * n + j] = s.a[j * n + i] += 0.01 * draw_real();
     sample_shift(&s, 3.0);
     sample_store(&s);
-    check_sample(&s, workspace, kernel_names[_i]);
+    check_sample(&s, kernel_names[_i]);
     sample_free(&s);
   }
 }
@@ -280,7 +286,7 @@ START_TEST(nothing_kept_gives_zeros) {
   unsigned char *keep = calloc((size_t)s.n, 1);
   double *x = malloc((size_t)s.n * sizeof *x);
   for (int i = 0; i < s.n; i++) x[i] = 1.0;
-  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &s.lower, s.groups, s.group_first, workspace), LCPLUG_OK);
+  analyze(&c, &s);
   lcplug_cholesky_factor(&c, keep, NULL);
   lcplug_cholesky_solve(&c, x);
   for (int i = 0; i < s.n; i++) ck_assert(x[i] == 0.0);
@@ -322,7 +328,7 @@ START_TEST(duplicate_rows_stay_finite) {
     for (int i = 0; i < n; i++)
       for (int j = 0; j < n; j++) b[i] += s.a[i * n + j] * sin(j);
     memcpy(x, b, (size_t)n * sizeof *x);
-    ck_assert_int_eq(lcplug_cholesky_analyze(&c, &s.lower, groups, s.group_first, workspace), LCPLUG_OK);
+    analyze(&c, &s);
     c.kernels = lcplug_kernels_named(kernel_names[_i]);
     lcplug_cholesky_factor(&c, NULL, NULL);
     lcplug_cholesky_solve(&c, x);
@@ -339,7 +345,7 @@ START_TEST(zero_matrix_gives_zeros) {
   sample s = sample_groups(5, 2);
   double x[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   sample_store(&s);
-  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &s.lower, s.groups, s.group_first, workspace), LCPLUG_OK);
+  analyze(&c, &s);
   lcplug_cholesky_factor(&c, NULL, NULL);
   lcplug_cholesky_solve(&c, x);
   ck_assert_int_eq(c.perturbed, s.n);
@@ -358,7 +364,7 @@ START_TEST(kernels_agree_and_repeat) {
       cholesky c;
       x[k][again] = malloc(bytes);
       for (int i = 0; i < s.n; i++) x[k][again][i] = 1.0 + i;
-      ck_assert_int_eq(lcplug_cholesky_analyze(&c, &s.lower, s.groups, s.group_first, workspace), LCPLUG_OK);
+      analyze(&c, &s);
       if (runs(k)) c.kernels = lcplug_kernels_named(kernel_names[k]);
       lcplug_cholesky_factor(&c, NULL, NULL);
       lcplug_cholesky_solve(&c, x[k][again]);
@@ -383,7 +389,7 @@ START_TEST(dropped_rows_cost_nothing) {
   sample_store(&s);
   unsigned char keep[180];
   for (int i = 0; i < 180; i++) keep[i] = i % 3 == 0;
-  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &s.lower, 60, s.group_first, workspace), LCPLUG_OK);
+  analyze(&c, &s);
   lcplug_cholesky_factor(&c, NULL, NULL);
   double all = c.flops;
   lcplug_cholesky_factor(&c, keep, NULL);
@@ -396,7 +402,7 @@ END_TEST
 START_TEST(new_values_for_the_same_pattern) {
   cholesky c;
   sample s = sample_random(50, 3, 100);
-  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &s.lower, s.groups, s.group_first, workspace), LCPLUG_OK);
+  analyze(&c, &s);
   check_subset(&c, &s, NULL, NULL);
   for (int i = 0; i < s.n; i++)
     for (int j = 0; j < s.n; j++) s.a[i * s.n + j] *= (1.0 + 0.1 * (i % 3)) * (1.0 + 0.1 * (j % 3));

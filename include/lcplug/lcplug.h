@@ -176,6 +176,7 @@ typedef struct lcplug_settings {
   double tol;        /* 0: the solver's own tolerance */
   double time_limit; /* seconds, 0: none */
   double omega;      /* relaxation of pgs, in (0, 2) */
+  int32_t timing;    /* not 0: measure info.seconds; two readings of the clock */
   int32_t stats;     /* preload: a summary on stderr at exit */
   int32_t warn;      /* preload: how many warnings to print on stderr */
   int32_t help;      /* preload: list the options on stderr */
@@ -242,7 +243,7 @@ typedef struct lcplug_info {
   int32_t factorizations; /* of the exact solver */
   double residual;        /* lcplug_residual of the answer */
   double gap;             /* friction=cone: the relaxation max mu |w_t|; else 0 */
-  double seconds;         /* wall-clock time of this call */
+  double seconds;         /* wall-clock time of this call; 0 unless settings.timing */
 } lcplug_info;
 
 /* Solves the problem.  On an error nothing has been written but *info's status, which stays as it

@@ -2,7 +2,7 @@
 #
 # A test prints "ok - ..." or "not ok - ..." for each thing that it checks, and ends with 1 if one
 # failed, or with 77 and the reason if it cannot run here.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 set -u
 unset LCPLUG LD_PRELOAD
 
@@ -10,10 +10,6 @@ top=${abs_top_builddir:-$PWD}
 hosts=$top/tests/preload
 preload=${LCPLUG_PRELOAD:-$top/.libs/liblcplug-preload.so}
 failures=0
-# Unquoted uses of the second kind are on purpose: lists of flags.
-cc=${CC:-cc}
-ode_cflags=${ODE_CFLAGS:-}
-ode_libs=${ODE_LIBS:--lode}
 
 skip() {
   echo "skipped: $1"

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # preload_bad_input.sh - NaN, infinities, crossed bounds, wild indices through the ABI, where no error
 # can be returned: never a crash, never a number that is none, upstream's answer where that is one.
+# shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
 host=$hosts/host_bad_input

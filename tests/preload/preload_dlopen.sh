@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # preload_dlopen.sh - a host that opens libode with dlopen and RTLD_LOCAL, closes it and opens it
 # again: the preload wins, upstream is found, and nothing dangles after the close.
+# shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
 host=$hosts/host_dlopen

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # preload_environment.sh - LCPLUG: help, mistakes, the summary; and silence where there is no ODE.
+# shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
 host=$hosts/host_scene
@@ -41,7 +43,7 @@ mistaken() {
 mistaken colour=red colour
 mistaken solver=gauss gauss
 mistaken solver solver
-mistaken =pgs "''"
+mistaken "=pgs" "''"
 mistaken tol=tiny tiny
 mistaken tol=-1 -1
 mistaken omega=2 2

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # preload_pyode.sh - a Python program on python3-pyode, which opens libode with RTLD_LOCAL: upstream
 # is then not the "next" definition, and must be found all the same.
+# shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
 # The first python3 may be one that knows nothing of the system's packages.

@@ -1,7 +1,9 @@
+#!/usr/bin/env bash
 # preload_scenes.sh - an ODE program in C, run as it is and with every solver and friction model.
 #
 # The program's output has the poses, so it tells both that the physics stay and that nothing else
 # gets into stdout.  Scenes are chaotic after a while; 20 steps with contacts are compared.
+# shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
 host=$hosts/host_scene

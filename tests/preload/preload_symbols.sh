@@ -1,8 +1,10 @@
+#!/usr/bin/env bash
 # preload_symbols.sh - what the preload object brings into a host: the symbols of compat/symbols.h, and
 # no library but the C library's own.
+# shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
-command -v nm >/dev/null && command -v readelf >/dev/null || skip "no binutils here"
+if ! command -v nm >/dev/null || ! command -v readelf >/dev/null; then skip "no binutils here"; fi
 list=${abs_top_srcdir:-.}/compat/symbols.h
 [ -f "$list" ] || skip "no $list"
 

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # preload_testlcp.sh - ODE's own solver test, dTestSolveLCP, on our solvers: w is asked for, nub is 50,
 # and zeros are expected to be zeros.
+# shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
 host=$hosts/host_testlcp
@@ -22,7 +24,7 @@ expected=$(out plain | sed 's/time=.*//')
 for settings in - solver=auto solver=exact solver=upstream \
   solver=pgs,tol=1e-13,max_iter=20,fallback=exact solver=apgd,tol=1e-13,max_iter=20,fallback=exact; do
   name=${settings%%,*}
-  [ "$name" != - ] || name=unset
+  [ "$name" != - ] || name="unset"
   swapped "$name" "$settings" "$host"
   passes "$name"
   is "$name: the same forces at the same bounds" "$expected" "$(out "$name" | sed 's/time=.*//')"

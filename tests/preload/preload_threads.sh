@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # preload_threads.sh - worlds in several threads, a pool for islands, threads that come and go, a
 # fork in the middle, and a host with a floating-point environment of its own.
+# shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
 host=$hosts/host_threads

@@ -1,11 +1,15 @@
 # relink_common.sh - runs a recipe of doc/relink.md as it stands there.  Sourced, never run.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
+# shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
 source_folder=${abs_top_srcdir:-.}
 recipes=$source_folder/doc/relink.md
 [ -f "$recipes" ] || skip "no $recipes"
-# The recipes are for ODE in double precision; configure has found out.
+# What configure has found: lists of flags, so their uses stand without quotes.
+cc=${CC:-cc}
+ode_cflags=${ODE_CFLAGS:-}
+ode_libs=${ODE_LIBS:--lode}
 ode_static=${ODE_STATIC_LIBS:-}
 
 # The build tree as an installed one would look.

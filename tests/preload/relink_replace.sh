@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # relink_replace.sh - doc/relink.md, third recipe: static libode.a, our solver in place of upstream's.
+# shellcheck source-path=SCRIPTDIR source=relink_common.sh
 . "$(dirname "$0")/relink_common.sh"
 
 [ -n "$ode_static" ] || skip "configure found no static libode.a"

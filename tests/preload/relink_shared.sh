@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # relink_shared.sh - doc/relink.md, first recipe: our object ahead of the shared libode.
+# shellcheck source-path=SCRIPTDIR source=relink_common.sh
 . "$(dirname "$0")/relink_common.sh"
 
 build "Shared libode"

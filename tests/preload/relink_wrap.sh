@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # relink_wrap.sh - doc/relink.md, second recipe: static libode.a, upstream kept by --wrap.
+# shellcheck source-path=SCRIPTDIR source=relink_common.sh
 . "$(dirname "$0")/relink_common.sh"
 
 [ -n "$ode_static" ] || skip "configure found no static libode.a"

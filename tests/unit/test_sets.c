@@ -76,7 +76,7 @@ static void random_point(rng *r, double *q, double scale) {
  * mu1/mu2 of 1e-3 to 1e3) at scales from 1e-100 to 1e100: the three conditions hold. */
 START_TEST(cones_satisfy_moreau) {
   rng r = {1};
-  for (int trial = 0; trial < 60000; trial++) {
+  for (int trial = 0; trial < 12000; trial++) {
     double mu = rng_magnitude(&r, -6, 6), ratio = rng_magnitude(&r, -3, 3), q[3];
     double scale = trial % 3 ? 1.0 : rng_magnitude(&r, -100, 100);
     force_set sets[] = {circle(mu), wedge(mu), ellipse(mu, mu * ratio)};
@@ -104,7 +104,7 @@ END_TEST
 /* Points next to the surface of the cone and of its polar, where the three regions meet. */
 START_TEST(cones_at_their_surfaces) {
   rng r = {2};
-  for (int trial = 0; trial < 20000; trial++) {
+  for (int trial = 0; trial < 5000; trial++) {
     double mu1 = rng_magnitude(&r, -2, 2), mu2 = trial % 2 ? mu1 : mu1 * rng_magnitude(&r, -3, 3);
     double angle = rng_between(&r, 0.0, 6.2832), off = 1.0 + rng_between(&r, -1.0, 1.0) * rng_magnitude(&r, -17, -8);
     double on_cone[3] = {off, mu1 * cos(angle), mu2 * sin(angle)};
@@ -164,7 +164,7 @@ END_TEST
 /* |P a - P b| <= |a - b| for all pairs, near and far. */
 START_TEST(projections_are_nonexpansive) {
   rng r = {4};
-  for (int trial = 0; trial < 40000; trial++) {
+  for (int trial = 0; trial < 8000; trial++) {
     double mu = rng_magnitude(&r, -3, 3), a[3], b[3], pa[3], pb[3], before[3], after[3];
     double lo = rng_between(&r, -1, 0.5), near = rng_magnitude(&r, -12, 0);
     force_set sets[] = {circle(mu), wedge(mu), ellipse(mu, mu * rng_magnitude(&r, -3, 3)),
@@ -210,7 +210,7 @@ END_TEST
 /* Friction coefficients as large as a double goes, which stand for "never slips", and as small:
  * (n, t) = (1, 1) stays, or keeps its normal part; the nearest point of a nearly flat cone to (-1, 1)
  * is (0, 1). */
-static const double large[] = {1e8, 1e12, 1e16, 1e30, 1e100, 1e155, 1e200, DBL_MAX / 4};
+static const double large[] = {1e8, 1e12, 1e16, 1e30, 1e100, 1e155, 1e200, 1e300};
 enum { LARGE = sizeof large / sizeof *large };
 
 START_TEST(cones_of_extreme_friction) {

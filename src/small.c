@@ -1,0 +1,482 @@
+/* small.c - see small.h.
+ *
+ * Rows that are free whatever happens (joints) are eliminated once:
+ *
+ *     [A_ff A_fc] [x_f]   [b_f]                      S = A_cc - A_cf A_ff^-1 A_fc
+ *     [A_cf A_cc] [x_c] = [b_c] + w    leaves        S x_c = s + w_c,  s = b_c - A_cf A_ff^-1 b_f
+ *
+ * On what is left the method is that of active_set.c: guess which rows are at a bound, solve for the
+ * others, guess again; when guessing for all rows at once makes no progress, only the last wrong row
+ * moves, which ends by itself sooner or later (Murty; Judice and Pires).  Stage one has the rows
+ * without findex; stage two all rows that may carry a force.
+ *
+ * All of it is compiled twice, for any processor and for AVX2; without fused products both give the
+ * same bits. */
+#include "small.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { MOST_STEPS = 30, PATIENCE = 3 };
+enum { AT_LO, INSIDE, AT_HI };
+
+/* A pivot that has lost this much of its diagonal element makes the matrix singular. */
+static const double TINY_PIVOT = 1e-13;
+/* w of the rows inside, in units of the residual, that calls for a second correction. */
+static const double CORRECT_AGAIN = 1e-12;
+
+typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
+
+typedef struct small {
+  const lcplug_problem *problem;
+  const cholesky_kernels *kernels;
+  /* the caller's rows: free ones, and the others */
+  int frees, *free_row;
+  int n, *caller_row; /* n rows are left when the free ones are gone */
+  int *normal;        /* of each: its normal among them, or -1 */
+  double *mu;
+  /* the problem that is left: S x = s + w, lo <= x <= hi */
+  int ld;             /* n rounded up to a multiple of four */
+  double *A;          /* S, both triangles, columns of ld numbers */
+  double *scale;      /* the caller's diagonal elements: what residuals are measured by */
+  double *b, *lo, *hi, *x, *w;
+  unsigned char *place;
+  /* the present stage: its rows, those of them inside, and their factor */
+  int *row, rows, *kept, kept_rows;
+  double *panel, *inverse, *floor, *vector;
+  int steps;
+  /* the factor of the free rows, with the other rows and b below them */
+  double *free_panel, *free_inverse;
+  int free_ld;
+  double *full_x, *full_w; /* in the caller's order */
+} small;
+
+/* ---- set-up --------------------------------------------------------------------------------------- */
+
+INLINE int is_friction(const lcplug_problem *p, int row) {
+  return p->findex && row >= p->nub && p->findex[row] >= 0;
+}
+
+INLINE double low_of(const lcplug_problem *p, int row) {
+  return row < p->nub || !p->lo ? -INFINITY : p->lo[(size_t)row * p->bounds_step];
+}
+
+INLINE double high_of(const lcplug_problem *p, int row) {
+  return row < p->nub || !p->hi ? INFINITY : p->hi[(size_t)row * p->bounds_step];
+}
+
+INLINE double element(const lcplug_problem *p, int i, int j) {
+  return i >= j ? p->A[(size_t)i * p->stride + (size_t)j] : p->A[(size_t)j * p->stride + (size_t)i];
+}
+
+INLINE int take_arrays(small *s, lcplug_workspace *workspace) {
+  size_t all = (size_t)s->problem->n, ld = (size_t)lcplug_panel_pad(s->problem->n);
+  size_t square = (all + PANEL_PAD) * (ld + PANEL_PAD), line = ld + 2 * PANEL_PAD;
+  double *memory = TAKE(workspace, double, 2 * square + 13 * line);
+  int *indices = TAKE(workspace, int, 5 * all + (all + 3) / 4);
+  if (!memory || !indices) return 0;
+  double **lines[] = {&s->b,     &s->lo,     &s->hi,           &s->x,      &s->w,     &s->mu,    &s->scale,
+                      &s->floor, &s->vector, &s->free_inverse, &s->full_x, &s->full_w, &s->inverse};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++, memory += line) *lines[i] = memory;
+  s->A = memory;
+  s->panel = s->A + square;
+  s->free_row = indices;
+  s->caller_row = indices + all;
+  s->normal = indices + 2 * all;
+  s->row = indices + 3 * all;
+  s->kept = indices + 4 * all;
+  s->place = (unsigned char *)(indices + 5 * all);
+  return 1;
+}
+
+/* Sorts the rows into free ones and others, and checks the vectors.  0 if anything is unusual. */
+INLINE int load_rows(small *s) {
+  const lcplug_problem *p = s->problem;
+  double finite = 0.0;
+  for (int i = 0; i < p->n; i++) {
+    double b = p->b[(size_t)i * p->b_step], d = p->A[(size_t)i * p->stride + (size_t)i];
+    finite += b - b;
+    if (!(d > 0.0 && d <= DBL_MAX)) return 0;
+    int friction = is_friction(p, i);
+    double lo = low_of(p, i), hi = high_of(p, i);
+    s->kept[i] = -1; /* for now: the caller's row -> row among those left */
+    if (!friction && lo == -INFINITY && hi == INFINITY) {
+      s->free_row[s->frees++] = i;
+      continue;
+    }
+    int k = s->n++;
+    s->kept[i] = k;
+    s->caller_row[k] = i;
+    s->normal[k] = friction ? p->findex[i] : -1;
+    s->mu[k] = fabs(hi);
+    s->lo[k] = friction ? 0.0 : lo;
+    s->hi[k] = friction ? 0.0 : hi;
+    s->b[k] = b;
+    s->scale[k] = d;
+    s->x[k] = 0.0;
+    /* Zero lies in every interval that an engine makes; the start relies on it. */
+    if (friction ? isnan(hi) : !(lo <= 0.0 && hi >= 0.0)) return 0;
+    if (!friction && lo < hi) s->row[s->rows++] = k;
+  }
+  for (int k = 0; k < s->n; k++) {
+    if (s->normal[k] < 0) continue;
+    if (s->normal[k] >= p->n) return 0;
+    s->normal[k] = s->kept[s->normal[k]];
+    /* A normal that is free, or a friction row itself, is for the general way. */
+    if (s->normal[k] < 0 || is_friction(p, p->findex[s->caller_row[k]])) return 0;
+  }
+  s->ld = lcplug_panel_pad(s->n);
+  return finite == 0.0;
+}
+
+/* The rows that are left, as they are in A; NaN in `finite` if an element is not finite. */
+INLINE void load_matrix(small *s, double *finite) {
+  const lcplug_problem *p = s->problem;
+  size_t ld = (size_t)s->ld;
+  for (int i = 0; i < s->n; i++) {
+    double *to = s->A + (size_t)i * ld, *mirror = s->A + i;
+    for (int j = 0; j <= i; j++) {
+      double value = s->frees ? element(p, s->caller_row[i], s->caller_row[j])
+                              : p->A[(size_t)i * p->stride + (size_t)j];
+      *finite += value - value;
+      to[j] = value;
+      mirror[(size_t)j * ld] = value;
+    }
+    for (int j = s->n; j < s->ld; j++) to[j] = 0.0;
+  }
+  for (int j = s->n; j < s->ld; j++) s->b[j] = s->x[j] = s->w[j] = 0.0;
+}
+
+/* ---- free rows ------------------------------------------------------------------------------------ */
+
+/* The free rows as pivots of a panel, below them the other rows and, last, b. */
+INLINE void load_free_panel(small *s, double *finite) {
+  const lcplug_problem *p = s->problem;
+  int pivots = s->frees, first = lcplug_panel_pad(pivots), below = s->n + 1;
+  s->free_ld = first + lcplug_panel_pad(below);
+  s->free_panel = s->panel;
+  for (int c = 0; c < pivots; c++) {
+    double *to = s->free_panel + (size_t)c * (size_t)s->free_ld;
+    int column = s->free_row[c];
+    for (int r = c; r < pivots; r++) to[r] = element(p, s->free_row[r], column);
+    for (int r = pivots; r < first; r++) to[r] = 0.0;
+    for (int k = 0; k < s->n; k++) to[first + k] = element(p, s->caller_row[k], column);
+    to[first + s->n] = p->b[(size_t)column * p->b_step];
+    for (int r = first + below; r < s->free_ld; r++) to[r] = 0.0;
+    for (int r = c; r < first + s->n; r++) *finite += to[r] - to[r];
+    s->floor[c] = TINY_PIVOT * to[c];
+  }
+}
+
+/* A <- S and b <- s, by one panel and its Schur complement, in which b takes part as a last row; the
+ * stages' own panel comes behind.  0 if A_ff is singular. */
+INLINE int eliminate_free_rows(small *s, double *finite) {
+  load_free_panel(s, finite);
+  if (s->kernels->panel(s->free_panel, s->free_ld, s->frees, s->floor, s->free_inverse)) return 0;
+  int first = lcplug_panel_pad(s->frees), below = s->n + 1;
+  size_t ld = (size_t)lcplug_panel_pad(below);
+  double *schur = s->panel = s->free_panel + (size_t)s->frees * (size_t)s->free_ld;
+  for (int j = 0; j < s->n; j++) {
+    memcpy(schur + (size_t)j * ld + j, s->A + (size_t)j * (size_t)s->ld + j,
+           (size_t)(s->n - j) * sizeof *schur);
+    schur[(size_t)j * ld + (size_t)s->n] = s->b[j];
+    for (size_t r = (size_t)below; r < ld; r++) schur[(size_t)j * ld + r] = 0.0;
+  }
+  memset(schur + (size_t)s->n * ld, 0, ld * sizeof *schur);
+  s->kernels->schur(s->free_panel + first, s->free_ld, s->frees, below, schur, 1);
+  for (int j = 0; j < s->n; j++) {
+    for (int i = j; i < s->n; i++)
+      s->A[(size_t)j * (size_t)s->ld + (size_t)i] = s->A[(size_t)i * (size_t)s->ld + (size_t)j] =
+          schur[(size_t)j * ld + (size_t)i];
+    s->b[j] = schur[(size_t)j * ld + (size_t)s->n];
+  }
+  return 1;
+}
+
+/* x of the free rows that belongs to the others' x, into full_x. */
+INLINE void recover_free_rows(small *s) {
+  int first = lcplug_panel_pad(s->frees);
+  for (int c = 0; c < s->frees; c++)
+    s->vector[c] = s->free_panel[(size_t)c * (size_t)s->free_ld + (size_t)(first + s->n)];
+  for (int r = s->frees; r < first; r++) s->vector[r] = 0.0;
+  memcpy(s->vector + first, s->x, (size_t)s->n * sizeof *s->x);
+  for (int r = first + s->n; r < s->free_ld; r++) s->vector[r] = 0.0;
+  s->kernels->backward(s->free_panel, s->free_ld, s->frees, s->free_inverse, s->vector);
+  for (int c = 0; c < s->frees; c++) s->full_x[s->free_row[c]] = s->vector[c];
+}
+
+/* ---- one stage ------------------------------------------------------------------------------------ */
+
+INLINE double diagonal(const small *s, int i) { return s->A[(size_t)i * (size_t)(s->ld + 1)]; }
+
+/* w = S x - s on all rows; only rows of the stage have an x. */
+INLINE void set_w(small *s) {
+  for (int i = 0; i < s->ld; i += 4) {
+    four sum = -*(const four *)(s->b + i);
+    for (int k = 0; k < s->rows; k++) {
+      int j = s->row[k];
+      sum += *(const four *)(s->A + (size_t)j * (size_t)s->ld + i) * s->x[j];
+    }
+    *(four *)(s->w + i) = sum;
+  }
+}
+
+/* Where x - w / S_ii says that row i is; multiplied by the diagonal, which saves a division. */
+INLINE int place_of(const small *s, int i) {
+  double d = diagonal(s, i), q = d * s->x[i] - s->w[i];
+  return q < d * s->lo[i] ? AT_LO : q > d * s->hi[i] ? AT_HI : INSIDE;
+}
+
+/* How many rows are not where they say they are; `last` is the last of them. */
+INLINE int count_wrong(const small *s, int *last) {
+  int wrong = 0;
+  for (int k = 0; k < s->rows; k++)
+    if (place_of(s, s->row[k]) != s->place[s->row[k]]) wrong++, *last = s->row[k];
+  return wrong;
+}
+
+INLINE void move_all(small *s) {
+  for (int k = 0; k < s->rows; k++) s->place[s->row[k]] = (unsigned char)place_of(s, s->row[k]);
+}
+
+/* Rows at a bound go there; the others are kept.  1 if any x moved. */
+INLINE int put_at_bounds(small *s) {
+  int moved = 0;
+  s->kept_rows = 0;
+  for (int k = 0; k < s->rows; k++) {
+    int i = s->row[k];
+    if (s->place[i] == INSIDE) {
+      s->kept[s->kept_rows++] = i;
+      continue;
+    }
+    double bound = s->place[i] == AT_LO ? s->lo[i] : s->hi[i];
+    moved |= s->x[i] != bound;
+    s->x[i] = bound;
+  }
+  return moved;
+}
+
+/* The kept rows as a panel, with -w as the row below: the factorization does the forward
+ * substitution on the way.  0 if the matrix is singular. */
+INLINE int factorize(small *s) {
+  int k = s->kept_rows, padded = lcplug_panel_pad(k), ld = padded + PANEL_PAD;
+  for (int c = 0; c < k; c++) {
+    const double *from = s->A + (size_t)s->kept[c] * (size_t)s->ld;
+    double *to = s->panel + (size_t)c * (size_t)ld;
+    for (int r = c; r < k; r++) to[r] = from[s->kept[r]];
+    for (int r = k; r < ld; r++) to[r] = 0.0;
+    to[padded] = -s->w[s->kept[c]];
+    s->floor[c] = TINY_PIVOT * s->scale[s->kept[c]];
+  }
+  if (s->kernels->panel(s->panel, ld, k, s->floor, s->inverse)) return 0;
+  for (int c = 0; c < k; c++) s->vector[c] = s->panel[(size_t)c * (size_t)ld + (size_t)padded];
+  return 1;
+}
+
+INLINE void add_correction(small *s) {
+  int k = s->kept_rows, ld = lcplug_panel_pad(k) + PANEL_PAD;
+  for (int r = k; r < ld; r++) s->vector[r] = 0.0;
+  s->kernels->backward(s->panel, ld, k, s->inverse, s->vector);
+  for (int c = 0; c < k; c++) s->x[s->kept[c]] += s->vector[c];
+}
+
+/* A second correction with the same factor. */
+INLINE void correct_again(small *s) {
+  int k = s->kept_rows, ld = lcplug_panel_pad(k) + PANEL_PAD;
+  for (int c = 0; c < k; c++) s->vector[c] = -s->w[s->kept[c]];
+  for (int r = k; r < ld; r++) s->vector[r] = 0.0;
+  s->kernels->forward(s->panel, ld, k, s->inverse, s->vector);
+  add_correction(s);
+}
+
+INLINE double largest_inner_w(const small *s) {
+  double largest = 0.0;
+  for (int c = 0; c < s->kept_rows; c++) {
+    double size = fabs(s->w[s->kept[c]]);
+    largest = size > largest ? size : largest;
+  }
+  return largest;
+}
+
+/* x of the rows inside for the present places; 0 if the matrix is singular. */
+INLINE int solve_inside(small *s, double unit) {
+  if (put_at_bounds(s)) set_w(s);
+  if (!s->kept_rows) return 1;
+  if (!factorize(s)) return 0;
+  add_correction(s);
+  set_w(s);
+  if (largest_inner_w(s) > CORRECT_AGAIN * unit) {
+    correct_again(s);
+    set_w(s);
+  }
+  return 1;
+}
+
+INLINE void solve_one_row(small *s) {
+  int i = s->row[0];
+  double x = s->x[i] - s->w[i] / diagonal(s, i);
+  s->x[i] = x < s->lo[i] ? s->lo[i] : x > s->hi[i] ? s->hi[i] : x;
+  set_w(s);
+}
+
+/* Runs the active set until the guess repeats itself; 0 if it does not.  On entry w belongs to x. */
+INLINE int solve_stage(small *s, double unit) {
+  int fewest = s->rows + 1, patience = PATIENCE, last = 0;
+  if (s->rows == 1) {
+    solve_one_row(s);
+    s->steps++;
+    return 1;
+  }
+  move_all(s);
+  for (int step = 0; step < MOST_STEPS; step++) {
+    s->steps++;
+    if (!solve_inside(s, unit)) return 0;
+    int wrong = count_wrong(s, &last);
+    if (wrong == 0) return 1;
+    if (wrong < fewest) fewest = wrong, patience = PATIENCE;
+    if (patience-- > 0) move_all(s);
+    else s->place[last] = (unsigned char)place_of(s, last);
+  }
+  return 0;
+}
+
+/* ---- both stages ---------------------------------------------------------------------------------- */
+
+/* The bounds of ODE's friction, from the normal forces of stage one; the rows that they let in. */
+INLINE void begin_second_stage(small *s) {
+  for (int k = 0; k < s->n; k++) {
+    if (s->normal[k] < 0) continue;
+    double normal = s->x[s->normal[k]];
+    /* 0 * inf counts as 0 here: no normal force, no friction. */
+    s->hi[k] = normal == 0.0 || s->mu[k] == 0.0 ? 0.0 : fabs(s->mu[k] * normal);
+    s->lo[k] = -s->hi[k];
+    if (s->hi[k] > 0.0) s->row[s->rows++] = k;
+  }
+}
+
+/* max_i s_i |F_i(0)| over all rows, as box.c has it. */
+INLINE double unit_of(const small *s) {
+  const lcplug_problem *p = s->problem;
+  double unit = 0.0, largest_b = 0.0;
+  for (int c = 0; c < s->frees; c++) {
+    double size = fabs(p->b[(size_t)s->free_row[c] * p->b_step]);
+    unit = size > unit ? size : unit;
+  }
+  for (int k = 0; k < s->n; k++) {
+    double b = p->b[(size_t)s->caller_row[k] * p->b_step], size = fabs(b);
+    double bound = s->scale[k] * (b > 0.0 ? s->hi[k] : -s->lo[k]);
+    double violation = size < bound ? size : bound;
+    unit = violation > unit ? violation : unit;
+    largest_b = size > largest_b ? size : largest_b;
+  }
+  return unit > 0.0 ? unit : largest_b > 0.0 ? largest_b : 1.0;
+}
+
+/* w of all rows, from the caller's own A if rows have been eliminated. */
+INLINE void finish(small *s) {
+  const lcplug_problem *p = s->problem;
+  for (int k = 0; k < s->n; k++) {
+    s->full_x[s->caller_row[k]] = s->x[k];
+    s->full_w[s->caller_row[k]] = s->w[k];
+  }
+  if (!s->frees) return;
+  recover_free_rows(s);
+  for (int i = 0; i < p->n; i++) {
+    const double *a = p->A + (size_t)i * p->stride;
+    double sum = 0.0, xi = s->full_x[i];
+    for (int j = 0; j < i; j++) {
+      sum += a[j] * s->full_x[j];
+      s->full_w[j] += a[j] * xi;
+    }
+    s->full_w[i] = sum + a[i] * xi - p->b[(size_t)i * p->b_step];
+  }
+}
+
+INLINE double residual_of(const small *s, double unit, double *rounding) {
+  const lcplug_problem *p = s->problem;
+  double worst = 0.0, largest = 0.0;
+  for (int c = 0; c < s->frees; c++) {
+    int i = s->free_row[c];
+    double size = fabs(s->full_w[i]), force = p->A[(size_t)i * (p->stride + 1)] * fabs(s->full_x[i]);
+    if (!(size <= worst)) worst = size;
+    largest = force > largest ? force : largest;
+  }
+  for (int k = 0; k < s->n; k++) {
+    double w = s->full_w[s->caller_row[k]], x = s->x[k], d = s->scale[k], size = fabs(w);
+    double room = d * (w > 0.0 ? x - s->lo[k] : s->hi[k] - x), violation = size < room ? size : room;
+    if (!(violation <= worst)) worst = violation;
+    largest = d * fabs(x) > largest ? d * fabs(x) : largest;
+  }
+  *rounding = 2.0 * DBL_EPSILON * largest / unit;
+  return worst / unit;
+}
+
+INLINE void write_solution(const small *s, lcplug_solution *to) {
+  size_t x_step = to->x_step ? to->x_step : 1, step = to->bounds_step ? to->bounds_step : 1;
+  for (int i = 0; i < s->problem->n; i++) {
+    to->x[(size_t)i * x_step] = s->full_x[i];
+    if (to->w) to->w[i] = s->full_w[i];
+  }
+  if (!to->lo || !to->hi) return;
+  for (int c = 0; c < s->frees; c++) {
+    to->lo[(size_t)s->free_row[c] * step] = -INFINITY;
+    to->hi[(size_t)s->free_row[c] * step] = INFINITY;
+  }
+  for (int k = 0; k < s->n; k++) {
+    to->lo[(size_t)s->caller_row[k] * step] = s->lo[k];
+    to->hi[(size_t)s->caller_row[k] * step] = s->hi[k];
+  }
+}
+
+INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
+                 lcplug_solution *solution, lcplug_info *info) {
+  small s = {.problem = p, .kernels = lcplug_kernels_best()};
+  double finite = 0.0, rounding;
+  if (!take_arrays(&s, workspace) || !load_rows(&s)) return 0;
+  load_matrix(&s, &finite);
+  if (s.frees && !eliminate_free_rows(&s, &finite)) return 0;
+  if (finite != 0.0) return 0;
+  for (int i = 0; i < s.ld; i++) s.w[i] = -s.b[i];
+  int first_rows = s.rows;
+  if (s.rows && !solve_stage(&s, unit_of(&s))) return 0;
+  begin_second_stage(&s);
+  double unit = unit_of(&s);
+  if (s.rows > first_rows && !solve_stage(&s, unit)) return 0;
+  finish(&s);
+  double residual = residual_of(&s, unit, &rounding);
+  if (!(residual <= tol || residual <= rounding)) return 0;
+  write_solution(&s, solution);
+  *info = (lcplug_info){.status = LCPLUG_SOLVED,
+                        .solver = LCPLUG_EXACT,
+                        .matrix = LCPLUG_MATRIX_DENSE,
+                        .iterations = s.steps,
+                        .factorizations = s.steps + (s.frees > 0),
+                        .residual = residual};
+  return 1;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static int solve_avx2(lcplug_workspace *workspace,
+                                                      const lcplug_problem *p, double tol,
+                                                      lcplug_solution *solution, lcplug_info *info) {
+  return solve(workspace, p, tol, solution, info);
+}
+#endif
+
+static int solve_plain(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
+                       lcplug_solution *solution, lcplug_info *info) {
+  return solve(workspace, p, tol, solution, info);
+}
+
+int lcplug_small_solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
+                       lcplug_solution *solution, lcplug_info *info) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return solve_avx2(workspace, p, tol, solution, info);
+#endif
+  return solve_plain(workspace, p, tol, solution, info);
+}
