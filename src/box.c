@@ -203,8 +203,8 @@ static int take_vectors(box *p, lcplug_workspace *workspace) {
   return 1;
 }
 
-/* Rows and columns of the dense source; all of them: the source itself. */
-static int cut_dense(box *p, const box_source *s, lcplug_workspace *workspace) {
+/* Room for the factor, and the rows and columns themselves; a box of all rows uses them in place. */
+static int cut_dense(box *p, const double *A, size_t ld, int all, lcplug_workspace *workspace) {
   size_t rows = (size_t)p->rows, panel_ld = (size_t)lcplug_panel_pad(p->rows) + PANEL_PAD;
   p->matrix = &dense_matrix;
   p->kernels = lcplug_kernels_best();
@@ -215,17 +215,24 @@ static int cut_dense(box *p, const box_source *s, lcplug_workspace *workspace) {
   if (!p->panel || !p->inverse || !p->kept) return 0;
   p->floor = p->inverse + panel_ld;
   p->vector = p->floor + panel_ld;
-  p->dense = s->dense;
-  if (p->rows == s->layout->n) return 1;
+  p->dense = A;
+  if (all) return 1;
   double *cut = TAKE(workspace, double, rows * p->ld);
   if (!cut) return 0;
   for (size_t j = 0; j < rows; j++) {
-    const double *from = s->dense + (size_t)p->row[j] * s->ld;
+    const double *from = A + (size_t)p->row[j] * ld;
     for (size_t i = 0; i < rows; i++) cut[j * p->ld + i] = from[p->row[i]];
     for (size_t i = rows; i < p->ld; i++) cut[j * p->ld + i] = 0.0;
   }
   p->dense = cut;
   return 1;
+}
+
+lcplug_error lcplug_box_of_dense(box *p, const double *A, size_t ld, const int *row, int count,
+                                 lcplug_workspace *workspace) {
+  *p = (box){.row = row, .rows = count};
+  return take_vectors(p, workspace) && cut_dense(p, A, ld, 0, workspace) ? LCPLUG_OK
+                                                                         : LCPLUG_ERROR_MEMORY;
 }
 
 /* Both triangles of the rows that the box has; box_row[solver row] is the box's row, or -1. */
@@ -315,7 +322,8 @@ lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const doubl
     else row[p->rows++] = i;
   }
   if (!take_vectors(p, workspace)) return LCPLUG_ERROR_MEMORY;
-  if (!(s->dense ? cut_dense(p, s, workspace) : cut_sparse(p, s, box_row, workspace)))
+  if (!(s->dense ? cut_dense(p, s->dense, s->ld, p->rows == n, workspace)
+                 : cut_sparse(p, s, box_row, workspace)))
     return LCPLUG_ERROR_MEMORY;
   if (forced) {
     double *only_fixed = TAKE(workspace, double, n);

@@ -80,6 +80,11 @@ lcplug_error lcplug_box_source_sparse(box_source *s, const lower_triangle *lower
 lcplug_error lcplug_box_cut(box *p, box_source *source, const double *lo, const double *hi, double *x,
                             lcplug_workspace *workspace);
 
+/* A box of `count` rows of a dense matrix (columns of ld numbers), listed in row.  Its b, lo, hi, x,
+ * scales and unit are the caller's to fill in. */
+lcplug_error lcplug_box_of_dense(box *p, const double *A, size_t ld, const int *row, int count,
+                                 lcplug_workspace *workspace);
+
 /* y = A x on all rows of the source. */
 void lcplug_box_source_apply(const box_source *s, const double *x, double *y);
 

@@ -18,12 +18,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels.h"
+#include "box.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { MOST_STEPS = 30, PATIENCE = 3 };
-enum { AT_LO, INSIDE, AT_HI };
+enum { MOST_STEPS = 16, PATIENCE = 3, FEW_WRONG = 4, MOST_INTERIOR_STEPS = 60 };
 
 /* A pivot that has lost this much of its diagonal element makes the matrix singular. */
 static const double TINY_PIVOT = 1e-13;
@@ -34,6 +33,7 @@ typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 
 typedef struct small {
   const lcplug_problem *problem;
+  lcplug_workspace *workspace;
   const cholesky_kernels *kernels;
   /* the caller's rows: free ones, and the others */
   int frees, *free_row;
@@ -131,6 +131,7 @@ INLINE int load_rows(small *s) {
     if (s->normal[k] < 0 || is_friction(p, p->findex[s->caller_row[k]])) return 0;
   }
   s->ld = lcplug_panel_pad(s->n);
+  if (s->n > SMALL_MOST_ROWS) return 0;
   return finite == 0.0;
 }
 
@@ -324,8 +325,27 @@ INLINE void solve_one_row(small *s) {
   set_w(s);
 }
 
+/* The interior point, for an active set that does not settle.  1 when solved. */
+static int solve_from_inside(small *s, double unit, double tol) {
+  box p;
+  if (lcplug_box_of_dense(&p, s->A, (size_t)s->ld, s->row, s->rows, s->workspace)) return 0;
+  iteration it = {.tol = tol, .deadline = INFINITY, .residual = INFINITY};
+  it.x = TAKE(s->workspace, double, s->rows);
+  if (!it.x) return 0;
+  p.unit = unit;
+  for (int k = 0; k < s->rows; k++) {
+    int i = s->row[k];
+    p.lo[k] = s->lo[i], p.hi[k] = s->hi[i], p.b[k] = s->b[i], p.diagonal[k] = s->scale[i];
+    p.x[k] = 0.0;
+  }
+  if (lcplug_interior_point(&p, &it, MOST_INTERIOR_STEPS, s->workspace)) return 0;
+  for (int k = 0; k < s->rows; k++) s->x[s->row[k]] = it.x[k];
+  s->steps += it.factorizations;
+  return it.status == LCPLUG_SOLVED;
+}
+
 /* Runs the active set until the guess repeats itself; 0 if it does not.  On entry w belongs to x. */
-INLINE int solve_stage(small *s, double unit) {
+INLINE int run_active_set(small *s, double unit) {
   int fewest = s->rows + 1, patience = PATIENCE, last = 0;
   if (s->rows == 1) {
     solve_one_row(s);
@@ -340,9 +360,17 @@ INLINE int solve_stage(small *s, double unit) {
     if (wrong == 0) return 1;
     if (wrong < fewest) fewest = wrong, patience = PATIENCE;
     if (patience-- > 0) move_all(s);
-    else s->place[last] = (unsigned char)place_of(s, last);
+    else if (fewest <= FEW_WRONG) s->place[last] = (unsigned char)place_of(s, last);
+    else return 0;
   }
   return 0;
+}
+
+INLINE int solve_stage(small *s, double unit, double tol) {
+  if (run_active_set(s, unit)) return 1;
+  if (!solve_from_inside(s, unit, tol)) return 0;
+  set_w(s);
+  return 1;
 }
 
 /* ---- both stages ---------------------------------------------------------------------------------- */
@@ -435,7 +463,7 @@ INLINE void write_solution(const small *s, lcplug_solution *to) {
 
 INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
                  lcplug_solution *solution, lcplug_info *info) {
-  small s = {.problem = p, .kernels = lcplug_kernels_best()};
+  small s = {.problem = p, .workspace = workspace, .kernels = lcplug_kernels_best()};
   double finite = 0.0, rounding;
   if (!take_arrays(&s, workspace) || !load_rows(&s)) return 0;
   load_matrix(&s, &finite);
@@ -443,10 +471,10 @@ INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double to
   if (finite != 0.0) return 0;
   for (int i = 0; i < s.ld; i++) s.w[i] = -s.b[i];
   int first_rows = s.rows;
-  if (s.rows && !solve_stage(&s, unit_of(&s))) return 0;
+  if (s.rows && !solve_stage(&s, unit_of(&s), tol)) return 0;
   begin_second_stage(&s);
   double unit = unit_of(&s);
-  if (s.rows > first_rows && !solve_stage(&s, unit)) return 0;
+  if (s.rows > first_rows && !solve_stage(&s, unit, tol)) return 0;
   finish(&s);
   double residual = residual_of(&s, unit, &rounding);
   if (!(residual <= tol || residual <= rounding)) return 0;

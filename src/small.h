@@ -1,8 +1,8 @@
 /* small.h - small problems with friction=ode, solved where others are still being set up.
  *
  * Most islands of a simulation have a handful of contacts, and upstream solves them in less than a
- * microsecond.  This is the exact solver's active set with everything else left out: dense, in the
- * caller's row order, two stages in one go. */
+ * microsecond.  This is the exact solver with everything else left out: dense, in the caller's row order,
+ * two stages in one go. */
 #ifndef LCPLUG_SMALL_H
 #define LCPLUG_SMALL_H
 
@@ -10,7 +10,10 @@
 
 #include "workspace.h"
 
-enum { SMALL_MOST_ROWS = 100 };
+enum {
+  SMALL_MOST_ROWS = 110,    /* that are not free */
+  SMALL_MOST_IN_ALL = 220
+};
 
 /* Solves the problem to `tol`, writes the solution and info, and returns 1.  Returns 0, and has
  * written nothing, for anything unusual: bad input, a singular matrix, an active set that does not

@@ -214,7 +214,7 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
 
 /* Whether the short way may be tried; it leaves what it does not like to the general one. */
 static int is_small(const lcplug_problem *p, const lcplug_settings *s) {
-  return p->api == PROBLEM_API && p->n > 0 && p->n <= SMALL_MOST_ROWS && p->nub >= 0 &&
+  return p->api == PROBLEM_API && p->n > 0 && p->n <= SMALL_MOST_IN_ALL && p->nub >= 0 &&
          p->stride >= (size_t)p->n && p->A && p->b && p->b_step && p->bounds_step && !p->full &&
          !p->x0 && (s->solver == LCPLUG_AUTO || s->solver == LCPLUG_EXACT) &&
          s->friction == LCPLUG_FRICTION_ODE && s->matrix != LCPLUG_MATRIX_SPARSE;
