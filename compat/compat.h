@@ -7,6 +7,7 @@
 #ifndef LCPLUG_COMPAT_H
 #define LCPLUG_COMPAT_H
 
+#include <fenv.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,14 +64,15 @@ typedef struct statistics {
   uint64_t solver[8]; /* answers by lcplug_solver */
   uint64_t rows;
   uint64_t most_rows, least_rows;
-  double seconds, worst_residual, worst_gap;
+  uint64_t nanoseconds; /* whole numbers: adding them raises no floating-point flag */
+  double worst_residual, worst_gap;
   uint64_t residual[RESIDUAL_BINS];
 } statistics;
 
 void statistics_count(statistics *s, counter which);
 void statistics_size(statistics *s, int n);
 void statistics_answer(statistics *s, lcplug_solver solver, double residual, double gap);
-void statistics_time(statistics *s, double seconds);
+void statistics_time(statistics *s, uint64_t nanoseconds);
 void statistics_add(statistics *sum, const statistics *part);
 void statistics_print(const statistics *s);
 
@@ -98,6 +100,18 @@ thread_context *thread_context_get(void);
 
 /* `count` doubles that stay until they are asked for again; NULL if out of memory. */
 double *thread_memory(thread_context *context, memory_purpose purpose, size_t count);
+
+/* ---- arithmetic ------------------------------------------------------------------------------- */
+
+/* The host may trap, flush or round as it likes; what we compute outside the core is done between
+ * these two.  (The core sees to itself.) */
+static inline fenv_t arithmetic_begin(void) {
+  fenv_t host;
+  fegetenv(&host);
+  fesetenv(FE_DFL_ENV);
+  return host;
+}
+static inline void arithmetic_end(fenv_t host) { fesetenv(&host); }
 
 /* ---- upstream --------------------------------------------------------------------------------- */
 

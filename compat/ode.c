@@ -8,7 +8,6 @@
  *
  * A's rows are padded to a multiple of four.  Doubles are used where they lie; floats are converted
  * on the way in and out. */
-#include <fenv.h>
 #include <math.h>
 
 #include "compat.h"
@@ -95,13 +94,12 @@ static void widen_lower_triangle(const float *A, double *to, int n) {
   for (int i = 0; i < n; i++) widen(A + (size_t)i * stride, 1, to + (size_t)i * stride, i + 1);
 }
 
-/* Conversions raise flags, and trap for a signalling NaN if the host wants that. */
+/* Conversions round, raise flags, and trap for a signalling NaN if the host wants that. */
 typedef void conversion(const engine_call *e, const swap_call *call);
 static void with_quiet_arithmetic(conversion *convert, const engine_call *e, const swap_call *call) {
-  fenv_t host;
-  feholdexcept(&host);
+  fenv_t host = arithmetic_begin();
   convert(e, call);
-  fesetenv(&host);
+  arithmetic_end(host);
 }
 
 static void convert_in(const engine_call *e, const swap_call *call) {

@@ -64,9 +64,7 @@ void statistics_answer(statistics *s, lcplug_solver solver, double residual, dou
   raise_double(&s->worst_gap, gap);
 }
 
-void statistics_time(statistics *s, double seconds) {
-  write_double(&s->seconds, read_double(&s->seconds) + seconds);
-}
+void statistics_time(statistics *s, uint64_t nanoseconds) { add(&s->nanoseconds, nanoseconds); }
 
 void statistics_add(statistics *sum, const statistics *part) {
   for (int i = 0; i < COUNTERS; i++) sum->count[i] += READ(part->count[i]);
@@ -76,7 +74,7 @@ void statistics_add(statistics *sum, const statistics *part) {
   sum->rows += READ(part->rows);
   if (READ(part->most_rows) > sum->most_rows) sum->most_rows = READ(part->most_rows);
   if (least && (!sum->least_rows || least < sum->least_rows)) sum->least_rows = least;
-  sum->seconds += read_double(&part->seconds);
+  sum->nanoseconds += READ(part->nanoseconds);
   raise_double(&sum->worst_residual, read_double(&part->worst_residual));
   raise_double(&sum->worst_gap, read_double(&part->worst_gap));
 }
@@ -112,8 +110,8 @@ void statistics_print(const statistics *s) {
   print_solvers(out, s);
   fprintf(out, "lcplug: residual   median %.1e  worst %.1e\n", median_residual(s), s->worst_residual);
   if (s->worst_gap > 0.0) fprintf(out, "lcplug: gap        worst %.1e\n", s->worst_gap);
-  fprintf(out, "lcplug: time       %.3f s  %.2f us per call\n", s->seconds,
-          1e6 * s->seconds / (double)calls);
+  fprintf(out, "lcplug: time       %.3f s  %.2f us per call\n", 1e-9 * (double)s->nanoseconds,
+          1e-3 * (double)s->nanoseconds / (double)calls);
   for (int i = 0; i < COUNTERS; i++)
     if (s->count[i] || i == COUNT_CALLS || i == COUNT_FALLBACKS || i == COUNT_UPSTREAM_ERRORS)
       fprintf(out, "lcplug: %10" PRIu64 " %s\n", s->count[i], texts[i]);

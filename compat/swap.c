@@ -30,10 +30,10 @@ typedef struct attempt {
   double *bound, *scratch; /* upstream's friction bounds; 2 n numbers to find them */
 } attempt;
 
-static double seconds_now(void) {
+static uint64_t nanoseconds_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static int wants_w(const swap_call *call) { return call->w && call->nub < call->n; }
@@ -51,18 +51,25 @@ static int answer_is_finite(const swap_call *call) {
   return 1;
 }
 
-/* An index outside the problem would make upstream read and write anywhere. */
-static int findex_is_safe(const swap_call *call) {
-  for (int i = 0; call->findex && i < call->n; i++)
-    if (call->findex[i] >= call->n) return 0;
-  return 1;
+/* Whether upstream survives this problem: an index outside of it would make it read and write
+ * anywhere, and bounds that do not enclose 0 end the program with an assertion. */
+static int upstream_survives(const swap_call *call) {
+  fenv_t host = arithmetic_begin();
+  int survives = call->n >= 0;
+  for (int i = 0; i < call->n; i++) {
+    double lo = call->lo[(size_t)i * call->bounds_step], hi = call->hi[(size_t)i * call->bounds_step];
+    survives &= lo <= 0.0 && hi >= 0.0;
+    if (call->findex) survives &= call->findex[i] < call->n;
+  }
+  arithmetic_end(host);
+  return survives;
 }
 
 /* ---- upstream ----------------------------------------------------------------------------------- */
 
 /* Upstream's answer whatever it is, but never a number that is none. */
 static void leave_to_upstream(const swap_call *call, statistics *s) {
-  if (call->upstream && findex_is_safe(call)) {
+  if (call->upstream && upstream_survives(call)) {
     call->upstream(call);
     if (answer_is_finite(call)) {
       if (s) statistics_count(s, COUNT_UPSTREAM);
@@ -142,9 +149,11 @@ static void write_friction_bounds(const swap_call *call, const double *hi) {
 static double ask_upstream(attempt *a) {
   const swap_call *call = a->call;
   double residual = INFINITY;
-  if (!call->upstream || !save_problem(a)) return INFINITY;
+  if (!call->upstream || !upstream_survives(call) || !save_problem(a)) return INFINITY;
   call->upstream(call);
+  fenv_t host = arithmetic_begin();
   upstream_bounds(a, a->bound, a->scratch);
+  arithmetic_end(host);
   restore_rows(a);
   if (answer_is_finite(call))
     lcplug_residual(a->context->workspace, &a->problem, a->settings->friction, call->x, call->x_step,
@@ -293,8 +302,8 @@ void swap_solve(const swap_call *call) {
     return;
   }
   a.context->busy = 1;
-  double started = a.settings->stats ? seconds_now() : 0.0;
+  uint64_t started = a.settings->stats ? nanoseconds_now() : 0;
   solve_in_context(&a);
-  if (a.settings->stats) statistics_time(&a.context->statistics, seconds_now() - started);
+  if (a.settings->stats) statistics_time(&a.context->statistics, nanoseconds_now() - started);
   a.context->busy = 0;
 }

@@ -89,14 +89,12 @@ double *thread_memory(thread_context *c, memory_purpose purpose, size_t count) {
   return larger;
 }
 
-/* At exit: the summary, if asked for.  Memory of threads that still run stays theirs. */
+/* At exit: the summary, if asked for.  A process that never solved anything, a shell say, is left
+ * alone.  Memory of threads that still run stays theirs. */
 __attribute__((destructor)) static void at_exit(void) {
-  if (environment_settings()->stats) {
-    statistics sum;
-    pthread_mutex_lock(&list_lock);
-    sum = ended;
-    for (thread_context *c = contexts; c; c = c->after) statistics_add(&sum, &c->statistics);
-    pthread_mutex_unlock(&list_lock);
-    if (sum.count[COUNT_CALLS]) statistics_print(&sum);
-  }
+  pthread_mutex_lock(&list_lock);
+  statistics sum = ended;
+  for (thread_context *c = contexts; c; c = c->after) statistics_add(&sum, &c->statistics);
+  pthread_mutex_unlock(&list_lock);
+  if (sum.count[COUNT_CALLS] && environment_settings()->stats) statistics_print(&sum);
 }

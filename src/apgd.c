@@ -152,7 +152,7 @@ lcplug_error lcplug_apgd_solve(const model *m, const lcplug_settings *settings, 
   (void)settings;
   apgd a = {.m = m};
   if (!take_vectors(&a, m, workspace)) return LCPLUG_ERROR_MEMORY;
-  if (lcplug_iteration_begin(it, m, a.Ax)) return LCPLUG_OK;
+  if (lcplug_iteration_begin(it, m, a.Ax, workspace)) return LCPLUG_OK;
   begin(&a, it);
 
   double theta = 1.0;

@@ -150,10 +150,11 @@ lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *p, con
   s->dense = TAKE(workspace, double, n * s->ld);
   if (!s->dense) return LCPLUG_ERROR_MEMORY;
   double finite = 0.0; /* stays 0 as long as all elements are finite */
+  int negative = 0;
   for (size_t r = 0; r < n; r++) {
     const double *row = p->A + r * p->stride;
     size_t i = (size_t)l->place[r];
-    if (row[r] < 0.0) return LCPLUG_ERROR_DIAGONAL;
+    negative |= row[r] < 0.0;
     for (size_t c = 0; c <= r; c++) {
       size_t j = l->identity ? c : (size_t)l->place[c];
       finite += row[c] - row[c];
@@ -161,7 +162,8 @@ lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *p, con
     }
     for (size_t c = n; c < s->ld; c++) s->dense[i * s->ld + c] = 0.0;
   }
-  return finite == 0.0 ? LCPLUG_OK : LCPLUG_ERROR_NOT_FINITE;
+  if (finite != 0.0) return LCPLUG_ERROR_NOT_FINITE;
+  return negative ? LCPLUG_ERROR_DIAGONAL : LCPLUG_OK;
 }
 
 lcplug_error lcplug_box_source_sparse(box_source *s, const lower_triangle *lower, const layout *l,
@@ -283,13 +285,14 @@ static double source_diagonal(const box_source *s, int row) {
                   : s->lower->value[s->lower->begin[row + 1] - 1];
 }
 
-/* s_i |F_i(0)| of a row: the violation that no force would leave. */
+/* s_i |F_i(0)| of a row: |b|, as far as the bounds let a force act on it. */
 static double violation_without_force(double b, double lo, double hi, double scale) {
-  return scale * fabs(clip(b / scale, lo, hi));
+  double q = b / scale, p = clip(q, lo, hi);
+  return p == q ? fabs(b) : scale * fabs(p);
 }
 
 /* As in model.c, for rows instead of blocks. */
-static double unit_of(const box_source *s, const double *lo, const double *hi) {
+double lcplug_box_source_unit(const box_source *s, const double *lo, const double *hi) {
   const layout *l = s->layout;
   double largest = 0.0, unit = 0.0, largest_b = 0.0;
   for (int i = 0; i < l->n; i++) largest = fmax(largest, source_diagonal(s, i));
@@ -299,6 +302,7 @@ static double unit_of(const box_source *s, const double *lo, const double *hi) {
     unit = fmax(unit, violation_without_force(l->b[i], lo[i], hi[i], scale));
     largest_b = fmax(largest_b, fabs(l->b[i]));
   }
+  unit = fmin(unit, DBL_MAX);
   return unit > 0.0 ? unit : largest_b > 0.0 ? largest_b : 1.0;
 }
 
@@ -314,7 +318,7 @@ lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const doubl
   int *row = TAKE(workspace, int, n), *box_row = TAKE(workspace, int, n);
   double *pushed = TAKE(workspace, double, n + PANEL_PAD); /* A x of the fixed rows */
   if (!row || !box_row || !pushed) return LCPLUG_ERROR_MEMORY;
-  *p = (box){.row = row, .unit = unit_of(s, lo, hi)};
+  *p = (box){.row = row, .unit = lcplug_box_source_unit(s, lo, hi)};
   for (int i = 0; i < n; i++) {
     int fixed = is_fixed(s, i, lo[i], hi[i], p->unit);
     box_row[i] = fixed ? -1 : p->rows;
@@ -354,17 +358,37 @@ void lcplug_box_set_w(box *p) {
   for (int i = 0; i < p->rows; i++) p->w[i] -= p->b[i];
 }
 
+/* s |F| of a row: |w| counts as far as the bound lets x move against it. */
+static double row_violation(double x, double w, double d, double lo, double hi) {
+  double size = fabs(w), bound = w > 0.0 ? lo : hi;
+  if (d > 0.0) {
+    double room = d * fabs(x - bound);
+    return room < size ? room : size;
+  }
+  return isinf(bound) ? size : 0.0;
+}
+
 double lcplug_box_residual(const box *p, const double *x, const double *w) {
   double worst = 0.0;
   for (int i = 0; i < p->rows; i++) {
-    double d = p->diagonal[i], violation = fabs(w[i]);
-    /* |w| counts as far as the bound lets x move against it. */
-    double room = d * (w[i] > 0.0 ? x[i] - p->lo[i] : p->hi[i] - x[i]);
-    if (d > 0.0 && room < violation) violation = room;
-    else if (d == 0.0 && (w[i] > 0.0 ? p->lo[i] > -INFINITY : p->hi[i] < INFINITY)) violation = 0.0;
+    double violation = row_violation(x[i], w[i], p->diagonal[i], p->lo[i], p->hi[i]);
     if (!(violation <= worst)) worst = violation;
   }
   return worst <= DBL_MAX ? worst / p->unit : INFINITY;
+}
+
+double lcplug_box_source_residual(const box_source *s, const double *lo, const double *hi,
+                                  const double *x, const double *Ax, double unit) {
+  double worst = 0.0;
+  for (int i = 0; i < s->layout->n; i++) {
+    double w = Ax[i] - s->layout->b[i];
+    /* x may lie outside: bounds that follow other forces move after it was found. */
+    double clipped = clip(x[i], lo[i], hi[i]), d = source_diagonal(s, i);
+    double violation = clipped != x[i] ? d * fabs(x[i] - clip(x[i] - w / d, lo[i], hi[i]))
+                                       : row_violation(x[i], w, d, lo[i], hi[i]);
+    if (!(violation <= worst)) worst = violation;
+  }
+  return worst <= DBL_MAX ? worst / unit : INFINITY;
 }
 
 static double rounding_level(const box *p, const double *x) {

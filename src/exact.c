@@ -16,6 +16,9 @@
 
 enum { FIRST_SWEEPS = 1, ACTIVE_SET_STEPS = 20, INTERIOR_SWEEPS = 3, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 100 };
 
+/* A guess that leaves this many times what no force leaves is no help. */
+static const double FAR_OFF = 10.0;
+
 /* What all boxes of one solve share. */
 typedef struct exact {
   box_source *source;
@@ -27,6 +30,22 @@ typedef struct exact {
 
 int lcplug_exact_offers(lcplug_friction friction, const layout *l) {
   return friction == LCPLUG_FRICTION_ODE || friction == LCPLUG_FRICTION_PYRAMID || !l->frictions;
+}
+
+/* The first two iterates: no force, which nobody's answer may be worse than, and the guess, which is
+ * forgotten if it is far off.  1 if one of them will do. */
+static int start(box *p, iteration *it) {
+  double *guess = p->dx;
+  memcpy(guess, p->x, (size_t)p->rows * sizeof *guess);
+  memset(p->x, 0, (size_t)p->rows * sizeof *p->x);
+  for (int i = 0; i < p->rows; i++) p->w[i] = -p->b[i];
+  if (lcplug_box_observe(p, it)) return 1;
+  double without = it->residual;
+  memcpy(p->x, guess, (size_t)p->rows * sizeof *guess);
+  lcplug_box_set_w(p);
+  double residual = lcplug_box_residual(p, p->x, p->w);
+  if (!(residual <= FAR_OFF * without)) memset(p->x, 0, (size_t)p->rows * sizeof *p->x);
+  return 0;
 }
 
 static lcplug_error run_methods(box *p, iteration *it, lcplug_workspace *workspace) {
@@ -52,7 +71,7 @@ static lcplug_error solve_box(exact *e) {
   if (!inner.x) return LCPLUG_ERROR_MEMORY;
   inner.residual = INFINITY;
   memcpy(inner.x, p.x, (size_t)p.rows * sizeof *p.x);
-  error = run_methods(&p, &inner, e->workspace);
+  if (!start(&p, &inner)) error = run_methods(&p, &inner, e->workspace);
   lcplug_box_paste(&p, inner.x, it->x);
   inner.x = it->x;
   *it = inner;
@@ -86,30 +105,29 @@ static lcplug_error solve_ode(exact *e, double *bound) {
   return solve_box(e);
 }
 
-/* Largest change of a bound that still matters: in units of the forces. */
-static int bounds_agree(const layout *l, const double *bound, const double *next, double tol) {
-  double largest = 0.0, change = 0.0;
-  for (int i = 0; i < l->n; i++) {
-    if (bound[i] == next[i]) continue;
-    largest = fmax(largest, fmax(bound[i], next[i]));
-    change = fmax(change, fabs(bound[i] - next[i]));
-  }
-  return change <= tol * largest;
-}
-
-static lcplug_error solve_pyramid(exact *e, double *bound) {
-  const layout *l = e->layout;
-  double *next = TAKE(e->workspace, double, l->n);
-  if (!next) return LCPLUG_ERROR_MEMORY;
+/* Freezes the bounds at the present normals and solves, until the answer's own bounds are the frozen
+ * ones.  best: the answer so far; the iterates go on from e->it->x. */
+static lcplug_error solve_pyramid(exact *e, double *bound, double *Ax) {
+  iteration *it = e->it, best = *it;
+  size_t bytes = (size_t)e->layout->n * sizeof(double);
+  best.x = TAKE(e->workspace, double, e->layout->n);
+  best.residual = INFINITY;
+  if (!best.x) return LCPLUG_ERROR_MEMORY;
+  set_bounds(e, NULL);
+  double unit = lcplug_box_source_unit(e->source, e->lo, e->hi);
   lcplug_error error = solve_ode(e, bound);
   for (int round = 0; !error && round < FREEZE_ROUNDS; round++) {
-    bounds_from_normals(l, e->it->x, next);
-    if (bounds_agree(l, bound, next, 1e-14)) break;
-    memcpy(bound, next, (size_t)l->n * sizeof *bound);
+    bounds_from_normals(e->layout, it->x, bound);
     set_bounds(e, bound);
+    lcplug_box_source_apply(e->source, it->x, Ax);
+    double residual = lcplug_box_source_residual(e->source, e->lo, e->hi, it->x, Ax, unit);
+    if (lcplug_iteration_keep(&best, e->layout->n, it->x, residual, 0.0)) break;
     error = solve_box(e);
-    if (e->it->status == LCPLUG_TIME_LIMIT) break;
   }
+  memcpy(it->x, best.x, bytes);
+  bounds_from_normals(e->layout, it->x, bound);
+  it->residual = best.residual;
+  it->status = best.status;
   return error;
 }
 
@@ -120,7 +138,7 @@ lcplug_error lcplug_exact_solve(box_source *source, lcplug_friction friction, it
   e.lo = TAKE(workspace, double, n);
   e.hi = TAKE(workspace, double, n);
   if (!e.lo || !e.hi) return LCPLUG_ERROR_MEMORY;
-  lcplug_error error = friction == LCPLUG_FRICTION_PYRAMID ? solve_pyramid(&e, bound)
+  lcplug_error error = friction == LCPLUG_FRICTION_PYRAMID ? solve_pyramid(&e, bound, Ax)
                                                            : solve_ode(&e, bound);
   if (!error) lcplug_box_source_apply(source, it->x, Ax);
   return error;

@@ -17,22 +17,29 @@ static int all_zero(const double *x, int n) {
   return 1;
 }
 
-int lcplug_iteration_begin(iteration *it, const model *m, double *Ax) {
+static double judge(const model *m, const double *x, double *Ax) {
+  m->op->table->apply(m->op, x, Ax);
+  return lcplug_residual_natural(m, x, Ax);
+}
+
+int lcplug_iteration_begin(iteration *it, const model *m, double *Ax, lcplug_workspace *workspace) {
+  workspace_mark mark = lcplug_mark(workspace);
+  double *none = TAKE(workspace, double, m->n);
   lcplug_make_feasible(m, it->x);
-  if (!all_zero(it->x, m->n)) {
-    m->op->table->apply(m->op, it->x, Ax);
-    it->residual = lcplug_residual_natural(m, it->x, Ax);
-    /* No force leaves 1 by definition, or 0; a guess worse than that is no help. */
-    if (it->residual > 1.0) memset(it->x, 0, (size_t)m->n * sizeof *it->x);
+  it->residual = judge(m, it->x, Ax);
+  if (none && !all_zero(it->x, m->n)) {
+    memset(none, 0, (size_t)m->n * sizeof *none);
+    lcplug_make_feasible(m, none); /* bounds need not contain 0 */
+    double without = judge(m, none, Ax);
+    if (without <= it->residual) { /* a guess that is no better is no help */
+      it->residual = without;
+      memcpy(it->x, none, (size_t)m->n * sizeof *none);
+    }
   }
-  if (all_zero(it->x, m->n)) {
-    lcplug_make_feasible(m, it->x); /* bounds need not contain 0 */
-    m->op->table->apply(m->op, it->x, Ax);
-    it->residual = lcplug_residual_natural(m, it->x, Ax);
-  }
+  lcplug_release(workspace, mark);
   int solved = it->residual <= fmax(it->tol, lcplug_rounding_level(m, it->x));
   it->status = solved ? LCPLUG_SOLVED : LCPLUG_ITERATION_LIMIT;
-  return it->status == LCPLUG_SOLVED;
+  return solved;
 }
 
 int lcplug_iteration_keep(iteration *it, int n, const double *x, double residual, double rounding) {

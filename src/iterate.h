@@ -21,9 +21,9 @@ typedef struct iteration {
 /* Seconds on the monotonic clock. */
 double lcplug_now(void);
 
-/* The first guess and its product A x (scratch for a product): made feasible, and replaced by zero
- * forces if these are better.  Sets the residual.  Returns 1 if it already meets the tolerance. */
-int lcplug_iteration_begin(iteration *it, const model *m, double *Ax);
+/* The first guess, made feasible, or no forces at all if these are as good.  Sets the residual;
+ * returns 1 if it already meets the tolerance.  Ax: scratch. */
+int lcplug_iteration_begin(iteration *it, const model *m, double *Ax, lcplug_workspace *workspace);
 
 /* One more iterate of n rows: keeps it if it is the best; returns 1, with the status, when it is time
  * to stop: at the tolerance, at `rounding`, below which no residual can be told, or at the deadline. */

@@ -49,19 +49,31 @@ static void set_scales(model *m, const double *diagonal) {
   }
 }
 
+/* Cones scale: s P_K(q) = P_K(s q), so s F needs no division, which might overflow. */
+static double cone_violation(const force_set *s, double scale, const double *x, const double *w) {
+  double q[SET_MOST_ROWS], p[SET_MOST_ROWS], far = 0.0;
+  for (int i = 0; i < s->rows; i++) q[i] = scale * x[i] - w[i];
+  lcplug_project(s, q, p);
+  for (int i = 0; i < s->rows; i++) far = hypot(far, scale * x[i] - p[i]);
+  return far;
+}
+
+/* Of one row: |w|, or what the bound that it pushes against leaves of it. */
+static double row_violation(const force_set *s, double scale, double x, double w) {
+  double p, q = x - w / scale;
+  lcplug_project(s, &q, &p);
+  return p == q ? fabs(w) : scale * fabs(x - p);
+}
+
 /* s_i |F_i(x)| of one block. */
 static double block_violation(const model *m, int k, const double *x, const double *Ax) {
   force_set s = m->sets[k];
-  double q[SET_MOST_ROWS], p[SET_MOST_ROWS], w[SET_MOST_ROWS], scale = m->scale[k];
+  double w[SET_MOST_ROWS];
   for (int i = 0; i < s.rows; i++) w[i] = Ax[s.first + i] - m->b[s.first + i];
   if (m->coulomb) w[0] += lcplug_slip(&s, w);
-  for (int i = 0; i < s.rows; i++) q[i] = x[s.first + i] - w[i] / scale;
   lcplug_set_couple(&s, x);
-  lcplug_project(&s, q, p);
-  if (s.rows == 1) return p[0] == q[0] ? fabs(w[0]) : scale * fabs(x[s.first] - p[0]);
-  double sum = 0.0;
-  for (int i = 0; i < s.rows; i++) sum += (x[s.first + i] - p[i]) * (x[s.first + i] - p[i]);
-  return scale * sqrt(sum);
+  return s.rows > 1 ? cone_violation(&s, m->scale[k], x + s.first, w)
+                    : row_violation(&s, m->scale[k], x[s.first], w[0]);
 }
 
 static double worst_violation(const model *m, const double *x, const double *Ax) {
@@ -76,7 +88,7 @@ static double worst_violation(const model *m, const double *x, const double *Ax)
 
 /* The violation without any force; where that is none, the largest right side. */
 static void set_unit(model *m, const double *zeros) {
-  m->unit = worst_violation(m, zeros, zeros);
+  m->unit = fmin(worst_violation(m, zeros, zeros), DBL_MAX);
   if (m->unit > 0.0) return;
   for (int i = 0; i < m->n; i++) m->unit = fmax(m->unit, fabs(m->b[i]));
   if (m->unit == 0.0) m->unit = 1.0;

@@ -6,7 +6,7 @@
  *     x_B <- the cone problem of A_BB, solved in place   for a contact
  *
  * The operator keeps A x current, so one sweep costs one pass over A.  With splitting=jacobi all
- * blocks see the forces of the sweep before; the step is then damped until the energy falls.
+ * blocks see the forces of the sweep before, and the step is as long as the energy falls.
  * Allocates nothing: scratch comes from the workspace. */
 #include "iterate.h"
 
@@ -14,6 +14,9 @@
 #include <string.h>
 
 enum { LOCAL_STEPS = 12, REFRESH_SWEEPS = 50 };
+
+/* Of a Jacobi step, where moving bounds make it look uphill. */
+static const double LEAST_PART = 0.05;
 
 typedef struct sweep {
   const model *m;
@@ -96,31 +99,28 @@ static int sweep_gauss_seidel(sweep *s, int backward) {
   return changed;
 }
 
-static double energy(const model *m, const double *x, const double *Ax) {
-  double sum = 0.0;
-  for (int i = 0; i < m->n; i++) sum += x[i] * (0.5 * Ax[i] - m->b[i]);
-  return sum;
-}
-
-/* All changes from the same x.  Taken in full they may overshoot; a part of them, as long as that
- * part is small enough, lowers 1/2 x'Ax - b'x.  The part is remembered for the next sweep. */
-static int sweep_jacobi(sweep *s, const double *Ax, double *dx, double *part) {
+/* All changes dx from the same x.  Taken in full they may overshoot; along dx the energy
+ * 1/2 x'Ax - b'x is a parabola, and the step goes to its lowest point, or as far as dx.  Sets are
+ * convex, so a part of the way is as feasible as the whole. */
+static int sweep_jacobi(sweep *s, double *Ax, double *dx, double *Adx) {
   const model *m = s->m;
   int changed = 0;
+  double slope = 0.0, curvature = 0.0;
   for (int k = 0; k < m->blocks; k++) {
     const force_set *set = &m->sets[k];
     changed |= block_change(s, k, Ax + set->first, dx + set->first);
   }
-  double before = energy(m, s->x, Ax), taken = 0.0;
-  for (int attempt = 0; changed && attempt < 30; attempt++) {
-    for (int i = 0; i < m->n; i++) s->x[i] += (*part - taken) * dx[i];
-    taken = *part;
-    m->op->table->state_begin(m->op, s->x, s->state);
-    double *product = s->state;
-    if (energy(m, s->x, product) <= before + 1e-12 * fabs(before)) break;
-    *part *= 0.5;
+  m->op->table->apply(m->op, dx, Adx);
+  for (int i = 0; i < m->n; i++) {
+    slope += dx[i] * (Ax[i] - m->b[i]);
+    curvature += dx[i] * Adx[i];
   }
-  *part = fmin(1.0, *part * 1.05);
+  double part = curvature > 0.0 ? -slope / curvature : 1.0;
+  part = part > 1.0 ? 1.0 : part < LEAST_PART ? LEAST_PART : part;
+  for (int i = 0; i < m->n; i++) {
+    s->x[i] += part * dx[i];
+    Ax[i] += part * Adx[i];
+  }
   return changed;
 }
 
@@ -154,20 +154,21 @@ lcplug_error lcplug_pgs_solve(const model *m, const lcplug_settings *settings, i
                               lcplug_workspace *workspace) {
   int jacobi = settings->splitting == LCPLUG_SPLITTING_JACOBI;
   int backward = settings->sweep == LCPLUG_SWEEP_SYMMETRIC;
-  double part = 1.0;
   sweep s;
   double *Ax = TAKE(workspace, double, m->n), *dx = TAKE(workspace, double, m->n);
-  if (!Ax || !dx) return LCPLUG_ERROR_MEMORY;
-  if (lcplug_iteration_begin(it, m, Ax)) return LCPLUG_OK;
+  double *Adx = TAKE(workspace, double, m->n);
+  if (!Ax || !dx || !Adx) return LCPLUG_ERROR_MEMORY;
+  if (lcplug_iteration_begin(it, m, Ax, workspace)) return LCPLUG_OK;
   lcplug_error error = prepare(&s, m, settings, it, workspace);
   if (error) return error;
 
   for (int sweeps = 0; sweeps < it->max_iter; sweeps++) {
     /* Rounding errors of many small updates add up: start afresh from x now and then. */
-    if (sweeps % REFRESH_SWEEPS == 0) m->op->table->state_begin(m->op, s.x, s.state);
-    if (jacobi) read_product(&s, Ax);
-    int changed = jacobi ? sweep_jacobi(&s, Ax, dx, &part) : sweep_gauss_seidel(&s, backward);
-    read_product(&s, Ax);
+    int refresh = sweeps % REFRESH_SWEEPS == 0;
+    if (refresh && jacobi) m->op->table->apply(m->op, s.x, Ax);
+    else if (refresh) m->op->table->state_begin(m->op, s.x, s.state);
+    int changed = jacobi ? sweep_jacobi(&s, Ax, dx, Adx) : sweep_gauss_seidel(&s, backward);
+    if (!jacobi) read_product(&s, Ax);
     if (lcplug_iteration_observe(it, m, s.x, Ax)) return LCPLUG_OK;
     if (!changed) {
       it->status = LCPLUG_STALLED;

@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <math.h>
 
+#include "fpenv.h"
+
 lcplug_problem lcplug_problem_default(void) {
   return (lcplug_problem){.api = PROBLEM_API, .b_step = 1, .bounds_step = 1};
 }
@@ -72,6 +74,9 @@ static lcplug_error check_matrix(const lcplug_problem *p) {
 }
 
 lcplug_error lcplug_problem_check(const lcplug_problem *problem) {
+  fpenv host = lcplug_fpenv_enter(); /* comparing a NaN may trap */
   lcplug_error error = lcplug_problem_check_vectors(problem);
-  return error ? error : check_matrix(problem);
+  if (!error) error = check_matrix(problem);
+  lcplug_fpenv_leave(host);
+  return error;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "problem.h"
@@ -80,7 +81,11 @@ static lcplug_error load_file(reader *r) {
   if (!file) return unreadable(r);
   lcplug_error error = LCPLUG_OK;
   long size = -1;
-  if (fseek(file, 0, SEEK_END) || (size = ftell(file)) < 0 || fseek(file, 0, SEEK_SET))
+  struct stat kind;
+  if (fstat(fileno(file), &kind) || !S_ISREG(kind.st_mode)) {
+    if (r->message) snprintf(r->message, r->message_size, "%s: not a file", r->path);
+    error = LCPLUG_ERROR_FILE;
+  } else if (fseek(file, 0, SEEK_END) || (size = ftell(file)) < 0 || fseek(file, 0, SEEK_SET))
     error = unreadable(r);
   else if (!(r->bytes = malloc((size_t)size + 1)))
     error = LCPLUG_ERROR_MEMORY;

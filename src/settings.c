@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "settings.h"
 
+#include <fenv.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
@@ -93,7 +94,7 @@ static double read_number(const char *text, char **end) {
 }
 
 /* Reads `value` for option o into the settings; 0 if it does not fit. */
-static int assign(lcplug_settings *settings, const option *o, const char *value) {
+static int assign_quietly(lcplug_settings *settings, const option *o, const char *value) {
   char *field = (char *)settings + o->offset;
   if (o->kind == CHOICE) {
     for (const choice *c = o->choices; c->name; c++)
@@ -114,6 +115,17 @@ static int assign(lcplug_settings *settings, const option *o, const char *value)
   if (whole != number) return 0;
   memcpy(field, &whole, sizeof whole);
   return 1;
+}
+
+/* strtod rounds as the host has set it, and comparing a number that is none may trap: all of the
+ * host's environment is put aside, not only the part that our own arithmetic uses. */
+static int assign(lcplug_settings *settings, const option *o, const char *value) {
+  fenv_t host;
+  fegetenv(&host);
+  fesetenv(FE_DFL_ENV);
+  int fits = assign_quietly(settings, o, value);
+  fesetenv(&host);
+  return fits;
 }
 
 lcplug_error lcplug_settings_set(lcplug_settings *settings, const char *key, const char *value) {

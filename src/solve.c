@@ -220,29 +220,41 @@ static int is_small(const lcplug_problem *p, const lcplug_settings *s) {
          s->friction == LCPLUG_FRICTION_ODE && s->matrix != LCPLUG_MATRIX_SPARSE;
 }
 
-lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *problem,
-                          const lcplug_settings *settings, lcplug_solution *solution,
-                          lcplug_info *info) {
-  if (!workspace || !problem || !solution) return LCPLUG_ERROR_ARGUMENT;
+static lcplug_error check_call(const lcplug_problem *p, const lcplug_settings *settings,
+                               const lcplug_solution *solution) {
   lcplug_error error = lcplug_settings_check(settings);
   if (error) return error;
   if (settings->solver == LCPLUG_UPSTREAM) return LCPLUG_ERROR_UNSUPPORTED;
-  if (problem->api == PROBLEM_API && problem->n > 0 && !solution->x) return LCPLUG_ERROR_ARGUMENT;
+  return p->api == PROBLEM_API && p->n > 0 && !solution->x ? LCPLUG_ERROR_ARGUMENT : LCPLUG_OK;
+}
 
-  fpenv host = lcplug_fpenv_enter();
-  double started = settings->timing || settings->time_limit > 0.0 ? lcplug_now() : 0.0;
-  lcplug_info unread;
-  job j = {.workspace = workspace, .problem = problem, .settings = settings};
-  if (!info) info = &unread;
+/* The short way if there is one, else the general one. */
+static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                  const lcplug_settings *settings, lcplug_solution *solution,
+                                  lcplug_info *info) {
+  lcplug_error error = LCPLUG_OK;
   double tol = settings->tol > 0.0 ? settings->tol : solvers[LCPLUG_EXACT].tol;
+  double started = settings->timing || settings->time_limit > 0.0 ? lcplug_now() : 0.0;
   int solved = is_small(problem, settings) &&
                lcplug_small_solve(workspace, problem, tol, solution, info);
   lcplug_workspace_reset(workspace);
   if (!solved) {
+    job j = {.workspace = workspace, .problem = problem, .settings = settings};
     error = run_job(&j, solution, info, started);
     lcplug_workspace_reset(workspace);
   }
   if (!error) info->seconds = settings->timing ? lcplug_now() - started : 0.0;
+  return error;
+}
+
+lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *problem,
+                          const lcplug_settings *settings, lcplug_solution *solution,
+                          lcplug_info *info) {
+  if (!workspace || !problem || !solution) return LCPLUG_ERROR_ARGUMENT;
+  lcplug_info unread;
+  fpenv host = lcplug_fpenv_enter();
+  lcplug_error error = check_call(problem, settings, solution);
+  if (!error) error = solve_checked(workspace, problem, settings, solution, info ? info : &unread);
   lcplug_fpenv_leave(host);
   return error;
 }

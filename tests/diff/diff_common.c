@@ -372,29 +372,38 @@ static double bounds_apart(const diff_problem *p, const diff_answer *a, const di
   return worst == 0 ? 0 : worst / largest;
 }
 
+static void check_bounds(const diff_problem *p, const diff_answer *upstream, const diff_answer *a,
+                         lcplug_solver solver, double limit) {
+  double apart = bounds_apart(p, upstream, a);
+  diff_expect(apart <= limit, "%s (n %d), %s: friction bounds are %.2e from upstream's", p->name, p->n,
+              lcplug_solver_name(solver), apart);
+}
+
 static void check_strict(const diff_problem *p, const diff_answer *upstream, lcplug_solver solver,
-                         double w_limit) {
+                         const diff_limits *limits) {
   diff_answer *a = diff_lcplug(p, solver, 0);
   if (!a) return;
   check_honest(p, a, solver);
   diff_expect(a->residual <= diff_residual_limit(upstream),
               "%s (n %d), %s: residual %.2e, upstream's %.2e with %d errors", p->name, p->n,
               lcplug_solver_name(solver), a->residual, upstream->residual, upstream->errors);
-  if (diff_upstream_solved(upstream) && bounds_apart(p, upstream, a) <= 1e-12)
-    diff_expect(diff_w_distance(upstream, a) <= w_limit,
-                "%s (n %d), %s: w is %.2e of the unit from upstream's", p->name, p->n,
-                lcplug_solver_name(solver), diff_w_distance(upstream, a));
+  if (diff_upstream_solved(upstream)) {
+    check_bounds(p, upstream, a, solver, limits->bounds);
+    if (bounds_apart(p, upstream, a) <= 1e-12)
+      diff_expect(diff_w_distance(upstream, a) <= limits->w,
+                  "%s (n %d), %s: w is %.2e of the unit from upstream's", p->name, p->n,
+                  lcplug_solver_name(solver), diff_w_distance(upstream, a));
+  }
   diff_answer_free(a);
 }
 
-void diff_check_strict(const diff_problem *p, double w_limit) {
+void diff_check_strict(const diff_problem *p, const diff_limits *limits) {
   static const lcplug_solver solvers[] = {LCPLUG_EXACT, LCPLUG_AUTO};
   diff_answer *upstream = diff_upstream(p);
   diff_problem *frozen = diff_problem_frozen(p, upstream->lo, upstream->hi);
   for (int k = 0; k < 2; k++) {
-    check_strict(p, upstream, solvers[k], w_limit);
-    if (p->findex && diff_upstream_solved(upstream))
-      check_strict(frozen, upstream, solvers[k], w_limit);
+    check_strict(p, upstream, solvers[k], limits);
+    if (p->findex && diff_upstream_solved(upstream)) check_strict(frozen, upstream, solvers[k], limits);
   }
   diff_problem_free(frozen);
   diff_answer_free(upstream);
@@ -421,15 +430,18 @@ static void check_budgets(const diff_problem *p, lcplug_solver solver) {
   diff_answer_free(any);
 }
 
-void diff_check_first_order(const diff_problem *p, double reach) {
+void diff_check_first_order(const diff_problem *p, const diff_limits *limits) {
   static const lcplug_solver solvers[] = {LCPLUG_PGS, LCPLUG_APGD};
+  diff_answer *upstream = diff_upstream(p);
   for (int k = 0; k < 2; k++) {
     diff_answer *a = diff_lcplug(p, solvers[k], 0);
     if (!a) continue;
     check_honest(p, a, solvers[k]);
-    diff_expect(a->residual <= reach * (1 + 1e-9), "%s (n %d), %s: residual %.2e, expected %.0e", p->name,
-                p->n, lcplug_solver_name(solvers[k]), a->residual, reach);
+    diff_expect(a->residual <= limits->reach * (1 + 1e-9), "%s (n %d), %s: residual %.2e, expected %.0e",
+                p->name, p->n, lcplug_solver_name(solvers[k]), a->residual, limits->reach);
+    if (limits->reach < 1) check_bounds(p, upstream, a, solvers[k], 1e-4);
     diff_answer_free(a);
     check_budgets(p, solvers[k]);
   }
+  diff_answer_free(upstream);
 }

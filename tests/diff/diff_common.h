@@ -85,12 +85,20 @@ void diff_expect(int condition, const char *format, ...) __attribute__((format(p
 /* Fails the test if an expectation failed since the last call, or if there was none. */
 void diff_finish(void);
 
-/* exact and auto: as good as upstream and better than 1e-10, the same w within w_limit. */
-void diff_check_strict(const diff_problem *p, double w_limit);
+/* How close to upstream's an answer has to be. */
+typedef struct diff_limits {
+  double w;      /* of exact and auto, as a fraction of the unit, given the same bounds */
+  double bounds; /* of exact and auto: their frozen bounds, as a fraction of the largest.  Infinite
+                    where the first solve has more than one answer, exactly or nearly so */
+  double reach;  /* the residual that pgs and apgd reach with their own budget; 1: no promise */
+} diff_limits;
+
+/* exact and auto: as good as upstream and better than 1e-10, the same w, the same bounds. */
+void diff_check_strict(const diff_problem *p, const diff_limits *limits);
 
 /* pgs and apgd: what they report is true, feasible, no worse than zero forces, and falls with the
- * budget.  `reach`: the residual that they have to reach with their own budget; 1 asks for nothing. */
-void diff_check_first_order(const diff_problem *p, double reach);
+ * budget; where they reach their tolerance, the bounds are upstream's to 1e-4. */
+void diff_check_first_order(const diff_problem *p, const diff_limits *limits);
 
 /* ---- random numbers, the same on every machine ----------------------------------------------- */
 

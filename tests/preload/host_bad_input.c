@@ -51,6 +51,8 @@ static problem sound_problem(void) {
   X(lo_at_plus_infinity, (p->lh[0] = INFINITY, p->lh[1] = INFINITY))                               \
   X(interval_without_zero, (p->lh[0] = 1, p->lh[1] = 2))                                           \
   X(negative_mu, p->lh[3] = -0.5)                                                                  \
+  X(friction_row_with_positive_lo, p->lh[2] = 5)                                                   \
+  X(free_row_with_positive_lo, (p->nub = 1, p->lh[0] = 1, p->lh[1] = 2))                           \
   X(findex_out_of_range, p->findex[1] = N + 1000000)                                               \
   X(findex_largest, p->findex[1] = INT_MAX)                                                        \
   X(findex_very_negative, p->findex[1] = INT_MIN)                                                  \

@@ -33,6 +33,12 @@ for case in $("$host"); do
       is "$name: upstream's answer" "$(out plain)" "$(out swapped)"
     fi
   done
+  # A miss asks upstream, which ends the process on bounds that do not enclose 0, even where it ignores
+  # them: it must not be asked then.
+  swapped missed solver=pgs,max_iter=1,tol=1e-15,fallback=upstream,stats=1 "$host" "$case"
+  if [ "$(status missed)" = 0 ]; then ok "$case: survives a fallback"; else
+    not_ok "$case: survives a fallback, exit status $(status missed)" "$(err missed)"
+  fi
   # Who names upstream gets upstream, and its finite answers bit by bit.
   swapped swapped solver=upstream "$host" "$case"
   if [ "$(status plain)" = 0 ] && [[ $lucky != *" $case "* ]]; then
