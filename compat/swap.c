@@ -52,10 +52,10 @@ static int answer_is_finite(const swap_call *call) {
 }
 
 /* Whether upstream survives this problem: an index outside of it would make it read and write
- * anywhere, and bounds that do not enclose 0 end the program with an assertion. */
+ * anywhere, and no rows, or bounds that do not enclose 0, end the program with an assertion. */
 static int upstream_survives(const swap_call *call) {
   fenv_t host = arithmetic_begin();
-  int survives = call->n >= 0;
+  int survives = call->n > 0;
   for (int i = 0; i < call->n; i++) {
     double lo = call->lo[(size_t)i * call->bounds_step], hi = call->hi[(size_t)i * call->bounds_step];
     survives &= lo <= 0.0 && hi >= 0.0;

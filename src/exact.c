@@ -14,7 +14,7 @@
 
 #include "sets.h"
 
-enum { FIRST_SWEEPS = 1, ACTIVE_SET_STEPS = 20, INTERIOR_SWEEPS = 3, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 100 };
+enum { FIRST_SWEEPS = 1, ACTIVE_SET_STEPS = 20, INTERIOR_SWEEPS = 3, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60 };
 
 /* A guess that leaves this many times what no force leaves is no help. */
 static const double FAR_OFF = 10.0;
@@ -105,26 +105,54 @@ static lcplug_error solve_ode(exact *e, double *bound) {
   return solve_box(e);
 }
 
-/* Freezes the bounds at the present normals and solves, until the answer's own bounds are the frozen
- * ones.  best: the answer so far; the iterates go on from e->it->x. */
+/* Moves the frozen bounds a part of the way to those that belong to x. */
+static void follow_normals(const layout *l, const double *x, double part, double *bound) {
+  for (int i = 0; i < l->n; i++) {
+    if (l->normal[i] < 0) continue;
+    double wanted = lcplug_friction_bound(l->hi[i], x[l->normal[i]]);
+    int finite = bound[i] < INFINITY && wanted < INFINITY;
+    bound[i] = finite ? bound[i] + part * (wanted - bound[i]) : wanted;
+  }
+}
+
+/* The residual of x with the bounds that belong to its own normals, as one more iterate of `best`. */
+static int observe_pyramid(exact *e, iteration *best, const double *x, double *Ax, double unit) {
+  const layout *l = e->layout;
+  for (int i = 0; i < l->n; i++)
+    if (l->normal[i] >= 0) {
+      e->hi[i] = lcplug_friction_bound(l->hi[i], x[l->normal[i]]);
+      e->lo[i] = -e->hi[i];
+    }
+  lcplug_box_source_apply(e->source, x, Ax);
+  double residual = lcplug_box_source_residual(e->source, e->lo, e->hi, x, Ax, unit);
+  return lcplug_iteration_keep(best, l->n, x, residual, 0.0);
+}
+
+/* Freezes the bounds near the present normals and solves, until the answer's own bounds are the
+ * frozen ones.  Full steps while they help, shorter ones when they do not. */
 static lcplug_error solve_pyramid(exact *e, double *bound, double *Ax) {
   iteration *it = e->it, best = *it;
-  size_t bytes = (size_t)e->layout->n * sizeof(double);
-  best.x = TAKE(e->workspace, double, e->layout->n);
+  int n = e->layout->n, done = 0;
+  best.x = TAKE(e->workspace, double, n);
   best.residual = INFINITY;
   if (!best.x) return LCPLUG_ERROR_MEMORY;
   set_bounds(e, NULL);
   double unit = lcplug_box_source_unit(e->source, e->lo, e->hi);
-  lcplug_error error = solve_ode(e, bound);
-  for (int round = 0; !error && round < FREEZE_ROUNDS; round++) {
-    bounds_from_normals(e->layout, it->x, bound);
+  memset(best.x, 0, (size_t)n * sizeof *best.x);
+  memset(bound, 0, (size_t)n * sizeof *bound);
+  done = observe_pyramid(e, &best, best.x, Ax, unit); /* no force: nobody may be worse */
+  lcplug_error error = done ? LCPLUG_OK : solve_ode(e, bound);
+  double part = 1.0;
+  for (int round = 0; !error && !done && round < FREEZE_ROUNDS; round++) {
+    double before = best.residual;
+    done = observe_pyramid(e, &best, it->x, Ax, unit);
+    if (done) break;
+    part = best.residual < 0.9 * before ? fmin(1.0, 1.5 * part) : fmax(0.1, 0.7 * part);
+    follow_normals(e->layout, it->x, part, bound);
     set_bounds(e, bound);
-    lcplug_box_source_apply(e->source, it->x, Ax);
-    double residual = lcplug_box_source_residual(e->source, e->lo, e->hi, it->x, Ax, unit);
-    if (lcplug_iteration_keep(&best, e->layout->n, it->x, residual, 0.0)) break;
     error = solve_box(e);
   }
-  memcpy(it->x, best.x, bytes);
+  memcpy(it->x, best.x, (size_t)n * sizeof *best.x);
   bounds_from_normals(e->layout, it->x, bound);
   it->residual = best.residual;
   it->status = best.status;
