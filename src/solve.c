@@ -18,6 +18,8 @@
 /* Below this size a dense pass is shorter than building anything; above this density it is, too. */
 enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
 static const double DENSEST_SPARSE = 0.4;
+/* What first-order methods reach on most cones before they get slow. */
+static const double CONE_TOLERANCE = 1e-8;
 
 typedef lcplug_error stage_solver(const model *m, const lcplug_settings *settings, iteration *it,
                                   lcplug_workspace *workspace);
@@ -57,6 +59,7 @@ typedef struct job {
 /* Cones are for the gradient, and for sweeps where that does not settle; boxes are exact's. */
 static lcplug_error solve_auto(const model *m, const lcplug_settings *settings, iteration *it,
                                lcplug_workspace *workspace) {
+  if (settings->tol == 0.0) it->tol = CONE_TOLERANCE;
   lcplug_error error = lcplug_apgd_solve(m, settings, it, workspace);
   if (error || it->status == LCPLUG_SOLVED || it->status == LCPLUG_TIME_LIMIT) return error;
   return lcplug_pgs_solve(m, settings, it, workspace);
@@ -140,7 +143,8 @@ static lcplug_error run_stages(job *j) {
 static lcplug_error run_exact(job *j) {
   const lcplug_problem *p = j->problem;
   box_source source;
-  int dense = p->n <= LARGEST_DENSE;
+  lcplug_matrix matrix = j->settings->matrix;
+  int dense = matrix == LCPLUG_MATRIX_AUTO ? p->n <= LARGEST_DENSE : matrix == LCPLUG_MATRIX_DENSE;
   lcplug_error error = p->full ? lcplug_problem_check_symmetry(p) : LCPLUG_OK;
   if (!error && !dense) error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
   if (!error)

@@ -248,6 +248,27 @@ START_TEST(friction_rows_of_friction_rows_carry_no_force) {
 }
 END_TEST
 
+/* Rows 0 and 1 lie below nub: free, though row 0 may only push and row 1 is a friction row.  Nothing is
+ * left over in them, and the bounds that come back are infinite. */
+START_TEST(rows_below_nub_are_free) {
+  good g;
+  make_good(&g);
+  g.problem.nub = 2, g.b[0] = -5.0;
+  for (int solver = LCPLUG_AUTO; solver <= LCPLUG_APGD; solver++)
+    for (int friction = 0; friction <= LCPLUG_FRICTION_COULOMB; friction++) {
+      lcplug_settings s = settings_for((lcplug_solver)solver, (lcplug_friction)friction);
+      lcplug_workspace *workspace = lcplug_workspace_create();
+      double x[ROWS], w[ROWS], lo[ROWS], hi[ROWS];
+      lcplug_solution solution = {.x = x, .w = w, .lo = lo, .hi = hi};
+      s.tol = 1e-9, s.max_iter = 100000;
+      ck_assert_int_eq(lcplug_solve(workspace, &g.problem, &s, &solution, NULL), LCPLUG_OK);
+      for (int i = 0; i < 2; i++) ck_assert(fabs(w[i]) < 1e-7 && lo[i] == -INFINITY && hi[i] == INFINITY);
+      ck_assert(x[0] < 0.0);
+      lcplug_workspace_free(workspace);
+    }
+}
+END_TEST
+
 /* Missing pointers of the call itself, and settings that are wrong. */
 START_TEST(missing_arguments) {
   good g;
@@ -330,6 +351,7 @@ int main(void) {
   tcase_add_test(bad, workspace_survives_errors);
   tcase_add_loop_test(fine, odd_but_allowed, 0, ALLOWED);
   tcase_add_test(fine, friction_rows_of_friction_rows_carry_no_force);
+  tcase_add_test(fine, rows_below_nub_are_free);
   tcase_add_test(fine, outputs_go_where_asked);
   return support_run(suite);
 }

@@ -320,11 +320,17 @@ END_TEST
 START_TEST(tags_end_and_files_are_replaced) {
   rng r = {85};
   instance *p = instance_contacts(&r, 1, 1, 1e-3, 0.5, 0.5);
-  lcplug_record record = make_record(p, NULL);
+  lcplug_record record = make_record(p, p->x);
   ck_assert_int_eq(lcplug_record_write(path, &record), LCPLUG_OK);
   memset(record.tag, 'x', sizeof record.tag);
   ck_assert_int_eq(lcplug_record_write(path, &record), LCPLUG_OK);
   lcplug_record *copy = read_back(path);
+  ck_assert_uint_eq(strlen(copy->tag), 63);
+  lcplug_record_free(copy);
+  bytes old = older_file(load(path)); /* which a stranger may have written; this one has both arrays */
+  memset(old.data + 40, 'x', 64);
+  store(&old, old.size);
+  copy = read_back(path);
   ck_assert_uint_eq(strlen(copy->tag), 63);
   lcplug_record_free(copy);
   instance_free(p);

@@ -87,6 +87,23 @@ START_TEST(grows_with_the_error) {
 }
 END_TEST
 
+/* The number itself, far from a solution.  A = diag(1, 2, 3), so s = 2; mu 1/2; b = (1/2, 3, 0), x = (1, 0,
+ * 0), w = (1/2, -3, 0).  A cone scales with its points: s F(x) = s x - P(s x - w).
+ *
+ *   cone      P(3/2, 3) = (2.4, 1.2):  |(2 - 2.4, -1.2)| = 1.6^(1/2), and without forces |P(1/2, 3)| =
+ *             |(1.6, 0.8)| = 3.2^(1/2)
+ *   coulomb   w_n + mu |w_t| = 2:  P(0, 3) = (1.2, 0.6):  |(0.8, -0.6)| = 1, and without forces
+ *             |P(1/2 - 3/2, 3)| = |(0.4, 0.2)| = 0.2^(1/2) */
+START_TEST(number_worked_out_by_hand) {
+  instance *p = single_contact(1.0, 0.5, 0.5, 3.0, 0.0);
+  instance_set(p, 1, 1, 2.0), instance_set(p, 2, 2, 3.0);
+  p->x[0] = 1.0;
+  ck_assert_double_eq_tol(instance_residual(p, LCPLUG_FRICTION_CONE), sqrt(1.6 / 3.2), 1e-14);
+  ck_assert_double_eq_tol(instance_residual(p, LCPLUG_FRICTION_COULOMB), sqrt(1.0 / 0.2), 1e-14);
+  instance_free(p);
+}
+END_TEST
+
 /* A body slides in a plane on a rough ground that couples the rows: A = [a c; c d], one tangent.
  * Sliding in direction -s (s = +-1): x_t = s mu x_n, w_n = 0 gives x_n = b_n / (a + s mu c), and the
  * rest is w_t = (c + s mu d) x_n - b_t with s w_t <= 0.  Coulomb's solution if that sign is right. */
@@ -300,6 +317,7 @@ int main(void) {
   TCase *tests = support_case(suite, "natural residual");
   tcase_add_test(tests, zero_at_single_contact_solutions);
   tcase_add_test(tests, grows_with_the_error);
+  tcase_add_test(tests, number_worked_out_by_hand);
   tcase_add_test(tests, zero_at_coupled_sliding);
   tcase_add_test(tests, free_of_units);
   tcase_add_test(tests, one_or_zero_without_forces);
