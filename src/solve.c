@@ -14,6 +14,7 @@
 #include "problem.h"
 #include "settings.h"
 #include "small.h"
+#include "tiny.h"
 
 /* Below this size a dense pass is shorter than building anything; above this density it is, too. */
 enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
@@ -239,9 +240,13 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
   lcplug_error error = LCPLUG_OK;
   double tol = settings->tol > 0.0 ? settings->tol : solvers[LCPLUG_EXACT].tol;
   double started = settings->timing || settings->time_limit > 0.0 ? lcplug_now() : 0.0;
-  int solved = is_small(problem, settings) &&
-               lcplug_small_solve(workspace, problem, tol, solution, info);
-  lcplug_workspace_reset(workspace);
+  int small = is_small(problem, settings);
+  int solved = small && problem->n <= TINY_MOST_ROWS &&
+               lcplug_tiny_solve(problem, tol, solution, info);
+  if (!solved && small) {
+    solved = lcplug_small_solve(workspace, problem, tol, solution, info);
+    lcplug_workspace_reset(workspace);
+  }
   if (!solved) {
     job j = {.workspace = workspace, .problem = problem, .settings = settings};
     error = run_job(&j, solution, info, started);

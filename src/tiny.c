@@ -1,0 +1,225 @@
+/* tiny.c - see tiny.h.
+ *
+ * The method of small.c with all of its arrays on the stack and the factorization written out: for
+ * three rows, setting up anything costs more than solving.  (Measured: half of small.c's time at n = 3,
+ * equal to it at n = 12.) */
+#include "tiny.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { N = TINY_MOST_ROWS, MOST_STEPS = 12, AT_LO = 0, INSIDE = 1, AT_HI = 2 };
+
+static const double TINY_PIVOT = 1e-13;
+static const double ROUNDING = 1e-12; /* w of the rows inside, in units of the residual */
+
+typedef struct tiny {
+  int n, rows, row[N], place[N];
+  double A[N][N], b[N], lo[N], hi[N], x[N], w[N];
+} tiny;
+
+static int is_friction(const lcplug_problem *p, int i) {
+  return p->findex && i >= p->nub && p->findex[i] >= 0;
+}
+
+/* Copies and checks everything; the rows without findex make stage one. */
+static int load(tiny *t, const lcplug_problem *p) {
+  double finite = 0.0;
+  t->n = p->n;
+  t->rows = 0;
+  for (int i = 0; i < t->n; i++) {
+    const double *a = p->A + (size_t)i * p->stride;
+    double lo = i < p->nub || !p->lo ? -INFINITY : p->lo[(size_t)i * p->bounds_step];
+    double hi = i < p->nub || !p->hi ? INFINITY : p->hi[(size_t)i * p->bounds_step];
+    double b = p->b[(size_t)i * p->b_step];
+    for (int j = 0; j <= i; j++) {
+      finite += a[j] - a[j];
+      t->A[i][j] = t->A[j][i] = a[j];
+    }
+    finite += b - b;
+    t->b[i] = b;
+    t->w[i] = -b;
+    t->x[i] = 0.0;
+    if (!(a[i] > 0.0)) return 0;
+    if (is_friction(p, i)) {
+      if (p->findex[i] >= t->n || is_friction(p, p->findex[i]) || isnan(hi)) return 0;
+      lo = hi = 0.0;
+    } else if (lo <= 0.0 && hi >= 0.0) {
+      if (lo < hi) t->row[t->rows++] = i;
+    } else {
+      return 0;
+    }
+    t->lo[i] = lo;
+    t->hi[i] = hi;
+  }
+  return finite == 0.0;
+}
+
+static void set_w(tiny *t) {
+  for (int i = 0; i < t->n; i++) {
+    double sum = -t->b[i];
+    for (int k = 0; k < t->rows; k++) sum += t->A[i][t->row[k]] * t->x[t->row[k]];
+    t->w[i] = sum;
+  }
+}
+
+static int place_of(const tiny *t, int i) {
+  double d = t->A[i][i], q = d * t->x[i] - t->w[i];
+  return q < d * t->lo[i] ? AT_LO : q > d * t->hi[i] ? AT_HI : INSIDE;
+}
+
+static int move_all(tiny *t) {
+  int moved = 0;
+  for (int k = 0; k < t->rows; k++) {
+    int i = t->row[k], now = place_of(t, i);
+    moved |= now != t->place[i];
+    t->place[i] = now;
+  }
+  return moved;
+}
+
+/* x_F -= A_FF^-1 w_F by L D L^T, row by row, the forward substitution on the way.  0 if singular. */
+static int correct(tiny *t, const int *kept, int count) {
+  double L[N][N], inverse[N], z[N];
+  for (int i = 0; i < count; i++) {
+    const double *a = t->A[kept[i]];
+    double d = a[kept[i]], floor = TINY_PIVOT * d, r = -t->w[kept[i]];
+    for (int j = 0; j < i; j++) {
+      double y = a[kept[j]]; /* L_ij D_j */
+      for (int k = 0; k < j; k++) y -= L[i][k] * L[j][k];
+      L[i][j] = y; /* for now without 1 / D_j, as the sums of this row want it */
+    }
+    for (int j = 0; j < i; j++) {
+      double y = L[i][j];
+      L[i][j] = y * inverse[j];
+      d -= y * L[i][j];
+      r -= L[i][j] * z[j];
+    }
+    if (!(d > floor)) return 0;
+    inverse[i] = 1.0 / d;
+    z[i] = r;
+  }
+  for (int i = count - 1; i >= 0; i--) {
+    double dx = z[i] * inverse[i];
+    for (int k = i + 1; k < count; k++) dx -= L[k][i] * z[k];
+    z[i] = dx;
+    t->x[kept[i]] += dx;
+  }
+  return 1;
+}
+
+/* x of the rows inside, the others at their bounds. */
+static int solve_inside(tiny *t, double unit) {
+  int kept[N], count = 0, moved = 0;
+  for (int k = 0; k < t->rows; k++) {
+    int i = t->row[k];
+    if (t->place[i] == INSIDE) {
+      kept[count++] = i;
+      continue;
+    }
+    double bound = t->place[i] == AT_LO ? t->lo[i] : t->hi[i];
+    moved |= t->x[i] != bound;
+    t->x[i] = bound;
+  }
+  if (moved) set_w(t);
+  for (int round = 0; count && round < 2; round++) {
+    if (!correct(t, kept, count)) return 0;
+    set_w(t);
+    double largest = 0.0;
+    for (int k = 0; k < count; k++) largest = fmax(largest, fabs(t->w[kept[k]]));
+    if (largest <= ROUNDING * unit) break;
+  }
+  return 1;
+}
+
+static int solve_stage(tiny *t, double unit, int *steps) {
+  if (t->rows == 1) { /* one contact without friction: a division */
+    int i = t->row[0];
+    double x = t->x[i] - t->w[i] / t->A[i][i];
+    t->x[i] = x < t->lo[i] ? t->lo[i] : x > t->hi[i] ? t->hi[i] : x;
+    set_w(t);
+    ++*steps;
+    return 1;
+  }
+  for (int k = 0; k < t->rows; k++) t->place[t->row[k]] = INSIDE;
+  move_all(t);
+  for (int step = 0; step < MOST_STEPS; step++) {
+    ++*steps;
+    if (!solve_inside(t, unit)) return 0;
+    if (!move_all(t)) return 1;
+  }
+  return 0;
+}
+
+static void begin_second_stage(tiny *t, const lcplug_problem *p) {
+  for (int i = 0; i < t->n; i++) {
+    if (!is_friction(p, i)) continue;
+    double normal = t->x[p->findex[i]];
+    double mu = p->hi ? fabs(p->hi[(size_t)i * p->bounds_step]) : INFINITY;
+    /* 0 * inf counts as 0 here: no normal force, no friction. */
+    t->hi[i] = normal == 0.0 || mu == 0.0 ? 0.0 : fabs(mu * normal);
+    t->lo[i] = -t->hi[i];
+    if (t->hi[i] > 0.0) t->row[t->rows++] = i;
+  }
+}
+
+/* |value| as far as the bounds let a force at x act against it, in units of velocity. */
+static double violation(const tiny *t, int i, double x, double w) {
+  double size = fabs(w), room = t->A[i][i] * (w > 0.0 ? x - t->lo[i] : t->hi[i] - x);
+  return size < room ? size : room;
+}
+
+static double unit_of(const tiny *t) {
+  double unit = 0.0, largest = 0.0;
+  for (int i = 0; i < t->n; i++) {
+    double without = violation(t, i, 0.0, -t->b[i]), size = fabs(t->b[i]);
+    unit = without > unit ? without : unit;
+    largest = size > largest ? size : largest;
+  }
+  return unit > 0.0 ? unit : largest > 0.0 ? largest : 1.0;
+}
+
+static int is_solved(const tiny *t, double tol, double unit, double *residual) {
+  double worst = 0.0, largest = 0.0;
+  for (int i = 0; i < t->n; i++) {
+    double left = violation(t, i, t->x[i], t->w[i]), force = t->A[i][i] * fabs(t->x[i]);
+    if (!(left <= worst)) worst = left;
+    largest = force > largest ? force : largest;
+  }
+  *residual = worst / unit;
+  return *residual <= tol || worst <= 2.0 * DBL_EPSILON * largest;
+}
+
+static void write_solution(const tiny *t, lcplug_solution *to) {
+  size_t x_step = to->x_step ? to->x_step : 1, step = to->bounds_step ? to->bounds_step : 1;
+  for (int i = 0; i < t->n; i++) {
+    to->x[(size_t)i * x_step] = t->x[i];
+    if (to->w) to->w[i] = t->w[i];
+    if (to->lo) to->lo[(size_t)i * step] = t->lo[i];
+    if (to->hi) to->hi[(size_t)i * step] = t->hi[i];
+  }
+}
+
+int lcplug_tiny_solve(const lcplug_problem *p, double tol, lcplug_solution *solution,
+                      lcplug_info *info) {
+  tiny t;
+  int steps = 0;
+  if (!load(&t, p)) return 0;
+  int first_rows = t.rows;
+  double unit = unit_of(&t), residual;
+  if (t.rows && !solve_stage(&t, unit, &steps)) return 0;
+  begin_second_stage(&t, p);
+  if (t.rows > first_rows) {
+    unit = unit_of(&t);
+    if (!solve_stage(&t, unit, &steps)) return 0;
+  }
+  if (!is_solved(&t, tol, unit, &residual)) return 0;
+  write_solution(&t, solution);
+  *info = (lcplug_info){.status = LCPLUG_SOLVED,
+                        .solver = LCPLUG_EXACT,
+                        .matrix = LCPLUG_MATRIX_DENSE,
+                        .iterations = steps,
+                        .factorizations = steps,
+                        .residual = residual};
+  return 1;
+}
