@@ -296,7 +296,10 @@ static void solve_in_context(attempt *a) {
 }
 
 void swap_solve(const swap_call *call) {
-  attempt a = {.call = call, .context = thread_context_get(), .settings = environment_settings()};
+  attempt a; /* filled as it is needed: most calls are over before clearing it would be */
+  a.call = call;
+  a.context = thread_context_get();
+  a.settings = environment_settings();
   if (!a.context || a.context->busy) {
     leave_to_upstream(call, NULL);
     return;

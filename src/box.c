@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "finite.h"
+
 /* A pivot that has lost this much of its diagonal element is zero but for rounding. */
 static const double TINY_PIVOT = 1e-14;
 
@@ -149,7 +151,7 @@ lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *p, con
   *s = (box_source){.layout = l, .ld = (size_t)lcplug_panel_pad(p->n)};
   s->dense = TAKE(workspace, double, n * s->ld);
   if (!s->dense) return LCPLUG_ERROR_MEMORY;
-  double finite = 0.0; /* stays 0 as long as all elements are finite */
+  uint64_t not_finite = 0;
   int negative = 0;
   for (size_t r = 0; r < n; r++) {
     const double *row = p->A + r * p->stride;
@@ -157,12 +159,12 @@ lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *p, con
     negative |= row[r] < 0.0;
     for (size_t c = 0; c <= r; c++) {
       size_t j = l->identity ? c : (size_t)l->place[c];
-      finite += row[c] - row[c];
+      not_finite |= lcplug_not_finite(row[c]);
       s->dense[i * s->ld + j] = s->dense[j * s->ld + i] = row[c];
     }
     for (size_t c = n; c < s->ld; c++) s->dense[i * s->ld + c] = 0.0;
   }
-  if (finite != 0.0) return LCPLUG_ERROR_NOT_FINITE;
+  if (not_finite) return LCPLUG_ERROR_NOT_FINITE;
   return negative ? LCPLUG_ERROR_DIAGONAL : LCPLUG_OK;
 }
 

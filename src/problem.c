@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 
+#include "finite.h"
 #include "fpenv.h"
 
 lcplug_problem lcplug_problem_default(void) {
@@ -36,16 +37,6 @@ lcplug_error lcplug_problem_check_vectors(const lcplug_problem *p) {
   return LCPLUG_OK;
 }
 
-/* Adds v - v to a sum for each element: 0 if all are finite, NaN otherwise, without a branch. */
-static double finite_row(const double *row, int count) {
-  double sum[4] = {0, 0, 0, 0};
-  int j = 0;
-  for (; j + 4 <= count; j += 4)
-    for (int k = 0; k < 4; k++) sum[k] += row[j + k] - row[j + k];
-  for (; j < count; j++) sum[0] += row[j] - row[j];
-  return sum[0] + sum[1] + sum[2] + sum[3];
-}
-
 /* The largest element is on the diagonal of a semidefinite matrix. */
 static double largest_diagonal(const lcplug_problem *p) {
   double largest = 0.0;
@@ -67,7 +58,9 @@ lcplug_error lcplug_problem_check_symmetry(const lcplug_problem *p) {
 static lcplug_error check_matrix(const lcplug_problem *p) {
   for (int i = 0; i < p->n; i++) {
     const double *row = p->A + (size_t)i * p->stride;
-    if (finite_row(row, i + 1) != 0.0) return LCPLUG_ERROR_NOT_FINITE;
+    uint64_t not_finite = 0;
+    for (int j = 0; j <= i; j++) not_finite |= lcplug_not_finite(row[j]);
+    if (not_finite) return LCPLUG_ERROR_NOT_FINITE;
     if (row[i] < 0.0) return LCPLUG_ERROR_DIAGONAL;
   }
   return p->full ? lcplug_problem_check_symmetry(p) : LCPLUG_OK;

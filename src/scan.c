@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "finite.h"
+
 typedef uint64_t eight_words __attribute__((vector_size(64), aligned(8)));
 
 static int any_nonzero(const double *row) {
@@ -52,9 +54,9 @@ static int make_room(lower_triangle *lower, size_t used, size_t row, size_t *cap
 }
 
 static lcplug_error check_row(const double *value, size_t count) {
-  double sum = 0.0;
-  for (size_t k = 0; k < count; k++) sum += value[k] - value[k];
-  if (sum != 0.0) return LCPLUG_ERROR_NOT_FINITE;
+  uint64_t not_finite = 0;
+  for (size_t k = 0; k < count; k++) not_finite |= lcplug_not_finite(value[k]);
+  if (not_finite) return LCPLUG_ERROR_NOT_FINITE;
   return value[count - 1] < 0.0 ? LCPLUG_ERROR_DIAGONAL : LCPLUG_OK;
 }
 

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "box.h"
+#include "finite.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -97,10 +98,10 @@ INLINE int take_arrays(small *s, lcplug_workspace *workspace) {
 /* Sorts the rows into free ones and others, and checks the vectors.  0 if anything is unusual. */
 INLINE int load_rows(small *s) {
   const lcplug_problem *p = s->problem;
-  double finite = 0.0;
+  uint64_t not_finite = 0;
   for (int i = 0; i < p->n; i++) {
     double b = p->b[(size_t)i * p->b_step], d = p->A[(size_t)i * p->stride + (size_t)i];
-    finite += b - b;
+    not_finite |= lcplug_not_finite(b);
     if (!(d > 0.0 && d <= DBL_MAX)) return 0;
     int friction = is_friction(p, i);
     double lo = low_of(p, i), hi = high_of(p, i);
@@ -132,11 +133,11 @@ INLINE int load_rows(small *s) {
   }
   s->ld = lcplug_panel_pad(s->n);
   if (s->n > SMALL_MOST_ROWS) return 0;
-  return finite == 0.0;
+  return !not_finite;
 }
 
-/* The rows that are left, as they are in A; NaN in `finite` if an element is not finite. */
-INLINE void load_matrix(small *s, double *finite) {
+/* The rows that are left, as they are in A; `not_finite` is set if an element is not. */
+INLINE void load_matrix(small *s, uint64_t *not_finite) {
   const lcplug_problem *p = s->problem;
   size_t ld = (size_t)s->ld;
   for (int i = 0; i < s->n; i++) {
@@ -144,7 +145,7 @@ INLINE void load_matrix(small *s, double *finite) {
     for (int j = 0; j <= i; j++) {
       double value = s->frees ? element(p, s->caller_row[i], s->caller_row[j])
                               : p->A[(size_t)i * p->stride + (size_t)j];
-      *finite += value - value;
+      *not_finite |= lcplug_not_finite(value);
       to[j] = value;
       mirror[(size_t)j * ld] = value;
     }
@@ -156,28 +157,37 @@ INLINE void load_matrix(small *s, double *finite) {
 /* ---- free rows ------------------------------------------------------------------------------------ */
 
 /* The free rows as pivots of a panel, below them the other rows and, last, b. */
-INLINE void load_free_panel(small *s, double *finite) {
+INLINE void load_free_panel(small *s, uint64_t *not_finite) {
   const lcplug_problem *p = s->problem;
   int pivots = s->frees, first = lcplug_panel_pad(pivots), below = s->n + 1;
-  s->free_ld = first + lcplug_panel_pad(below);
-  s->free_panel = s->panel;
+  size_t ld = (size_t)(s->free_ld = first + lcplug_panel_pad(below));
+  double *panel = s->free_panel = s->panel;
+  for (int r = 0; r < pivots; r++) {
+    const double *a = p->A + (size_t)s->free_row[r] * p->stride;
+    for (int c = 0; c <= r; c++) {
+      double value = a[s->free_row[c]];
+      *not_finite |= lcplug_not_finite(value);
+      panel[(size_t)c * ld + (size_t)r] = value;
+    }
+    s->floor[r] = TINY_PIVOT * a[s->free_row[r]];
+  }
   for (int c = 0; c < pivots; c++) {
-    double *to = s->free_panel + (size_t)c * (size_t)s->free_ld;
+    double *to = panel + (size_t)c * ld;
     int column = s->free_row[c];
-    for (int r = c; r < pivots; r++) to[r] = element(p, s->free_row[r], column);
     for (int r = pivots; r < first; r++) to[r] = 0.0;
-    for (int k = 0; k < s->n; k++) to[first + k] = element(p, s->caller_row[k], column);
+    for (int k = 0; k < s->n; k++) {
+      to[first + k] = element(p, s->caller_row[k], column);
+      *not_finite |= lcplug_not_finite(to[first + k]);
+    }
     to[first + s->n] = p->b[(size_t)column * p->b_step];
-    for (int r = first + below; r < s->free_ld; r++) to[r] = 0.0;
-    for (int r = c; r < first + s->n; r++) *finite += to[r] - to[r];
-    s->floor[c] = TINY_PIVOT * to[c];
+    for (size_t r = (size_t)(first + below); r < ld; r++) to[r] = 0.0;
   }
 }
 
 /* A <- S and b <- s, by one panel and its Schur complement, in which b takes part as a last row; the
  * stages' own panel comes behind.  0 if A_ff is singular. */
-INLINE int eliminate_free_rows(small *s, double *finite) {
-  load_free_panel(s, finite);
+INLINE int eliminate_free_rows(small *s, uint64_t *not_finite) {
+  load_free_panel(s, not_finite);
   if (s->kernels->panel(s->free_panel, s->free_ld, s->frees, s->floor, s->free_inverse)) return 0;
   int first = lcplug_panel_pad(s->frees), below = s->n + 1;
   size_t ld = (size_t)lcplug_panel_pad(below);
@@ -464,11 +474,12 @@ INLINE void write_solution(const small *s, lcplug_solution *to) {
 INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
                  lcplug_solution *solution, lcplug_info *info) {
   small s = {.problem = p, .workspace = workspace, .kernels = lcplug_kernels_best()};
-  double finite = 0.0, rounding;
+  uint64_t not_finite = 0;
+  double rounding;
   if (!take_arrays(&s, workspace) || !load_rows(&s)) return 0;
-  load_matrix(&s, &finite);
-  if (s.frees && !eliminate_free_rows(&s, &finite)) return 0;
-  if (finite != 0.0) return 0;
+  load_matrix(&s, &not_finite);
+  if (s.frees && !eliminate_free_rows(&s, &not_finite)) return 0;
+  if (not_finite) return 0;
   for (int i = 0; i < s.ld; i++) s.w[i] = -s.b[i];
   int first_rows = s.rows;
   if (s.rows && !solve_stage(&s, unit_of(&s), tol)) return 0;

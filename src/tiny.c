@@ -8,6 +8,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "finite.h"
+
 enum { N = TINY_MOST_ROWS, MOST_STEPS = 12, AT_LO = 0, INSIDE = 1, AT_HI = 2 };
 
 static const double TINY_PIVOT = 1e-13;
@@ -24,7 +26,7 @@ static int is_friction(const lcplug_problem *p, int i) {
 
 /* Copies and checks everything; the rows without findex make stage one. */
 static int load(tiny *t, const lcplug_problem *p) {
-  double finite = 0.0;
+  uint64_t not_finite = 0;
   t->n = p->n;
   t->rows = 0;
   for (int i = 0; i < t->n; i++) {
@@ -33,10 +35,10 @@ static int load(tiny *t, const lcplug_problem *p) {
     double hi = i < p->nub || !p->hi ? INFINITY : p->hi[(size_t)i * p->bounds_step];
     double b = p->b[(size_t)i * p->b_step];
     for (int j = 0; j <= i; j++) {
-      finite += a[j] - a[j];
+      not_finite |= lcplug_not_finite(a[j]);
       t->A[i][j] = t->A[j][i] = a[j];
     }
-    finite += b - b;
+    not_finite |= lcplug_not_finite(b);
     t->b[i] = b;
     t->w[i] = -b;
     t->x[i] = 0.0;
@@ -52,7 +54,7 @@ static int load(tiny *t, const lcplug_problem *p) {
     t->lo[i] = lo;
     t->hi[i] = hi;
   }
-  return finite == 0.0;
+  return !not_finite;
 }
 
 static void set_w(tiny *t) {
