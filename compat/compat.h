@@ -24,9 +24,9 @@ typedef struct swap_call {
   double *lo, *hi;
   size_t bounds_step;
   int *findex; /* NULL: no friction rows */
-  /* Calls the engine's own solver on the same arrays, which it may destroy; NULL: there is none.
-   * `engine` is for its use. */
-  void (*upstream)(const struct swap_call *call);
+  /* Calls the engine's own solver on the same arrays, which it may destroy; returns 0 if there is
+   * none.  `engine` is for its use. */
+  int (*upstream)(const struct swap_call *call);
   const void *engine;
 } swap_call;
 

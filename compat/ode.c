@@ -22,8 +22,9 @@
 
 /* The engine's arguments as they came.  Pairs: x lies behind b, hi behind lo, in steps of two. */
 typedef struct engine_call {
-  void (*call_upstream)(const struct engine_call *e);
-  void *upstream;
+  void (*call_upstream)(const struct engine_call *e, void *upstream);
+  const char *symbol;
+  void **upstream; /* where its address is kept once it is found */
   void *arena;
   int n, nub;
   void *A, *x, *b, *w, *lo, *hi;
@@ -33,28 +34,35 @@ typedef struct engine_call {
 
 static size_t padded(int n) { return n > 1 ? (size_t)(((n - 1) | 3) + 1) : (size_t)n; }
 
-static void upstream_pairs(const engine_call *e) {
+static void upstream_pairs(const engine_call *e, void *upstream) {
   typedef void function(void *, unsigned, void *, void *, void *, unsigned, void *, int *);
-  ((function *)e->upstream)(e->arena, (unsigned)e->n, e->A, e->b, e->w, (unsigned)e->nub, e->lo,
-                            e->findex);
+  ((function *)upstream)(e->arena, (unsigned)e->n, e->A, e->b, e->w, (unsigned)e->nub, e->lo,
+                         e->findex);
 }
 
-static void upstream_arena(const engine_call *e) {
+static void upstream_arena(const engine_call *e, void *upstream) {
   typedef void function(void *, int, void *, void *, void *, void *, int, void *, void *, int *);
-  ((function *)e->upstream)(e->arena, e->n, e->A, e->x, e->b, e->w, e->nub, e->lo, e->hi, e->findex);
+  ((function *)upstream)(e->arena, e->n, e->A, e->x, e->b, e->w, e->nub, e->lo, e->hi, e->findex);
 }
 
-static void upstream_plain(const engine_call *e) {
+static void upstream_plain(const engine_call *e, void *upstream) {
   typedef void function(int, void *, void *, void *, void *, int, void *, void *, int *);
-  ((function *)e->upstream)(e->n, e->A, e->x, e->b, e->w, e->nub, e->lo, e->hi, e->findex);
+  ((function *)upstream)(e->n, e->A, e->x, e->b, e->w, e->nub, e->lo, e->hi, e->findex);
+}
+
+/* Asked for only when it is needed, and then found once; a missing one is looked for again, as it may
+ * be loaded later. */
+static int ask_upstream(const engine_call *e) {
+  void *found = __atomic_load_n(e->upstream, __ATOMIC_ACQUIRE);
+  if (!found && (found = upstream_find(e->symbol)))
+    __atomic_store_n(e->upstream, found, __ATOMIC_RELEASE);
+  if (found) e->call_upstream(e, found);
+  return found != NULL;
 }
 
 /* ---- double: in place --------------------------------------------------------------------------- */
 
-static void upstream_double(const swap_call *call) {
-  const engine_call *e = call->engine;
-  e->call_upstream(e);
-}
+static int upstream_double(const swap_call *call) { return ask_upstream(call->engine); }
 
 static void solve_double(const engine_call *e) {
   swap_call call = {.n = e->n,
@@ -70,7 +78,7 @@ static void solve_double(const engine_call *e) {
                     .hi = e->hi,
                     .bounds_step = (size_t)e->step,
                     .findex = e->findex,
-                    .upstream = e->upstream ? upstream_double : NULL,
+                    .upstream = upstream_double,
                     .engine = e};
   swap_solve(&call);
 }
@@ -123,10 +131,11 @@ static void convert_upstream(const engine_call *e, const swap_call *call) {
   if (e->w && e->nub < e->n) widen(e->w, 1, call->w, e->n);
 }
 
-static void upstream_float(const swap_call *call) {
+static int upstream_float(const swap_call *call) {
   const engine_call *e = call->engine;
-  e->call_upstream(e);
+  if (!ask_upstream(e)) return 0;
   with_quiet_arithmetic(convert_upstream, e, call);
+  return 1;
 }
 
 static void solve_float(const engine_call *e) {
@@ -135,7 +144,7 @@ static void solve_float(const engine_call *e) {
   double *memory = context && e->n >= 0 ? thread_memory(context, MEMORY_ENGINE, rows * stride + 5 * rows)
                                         : NULL;
   if (!memory) { /* a guest without room leaves everything to the host */
-    if (e->upstream) e->call_upstream(e);
+    ask_upstream(e);
     return;
   }
   double *vectors = memory + rows * stride;
@@ -152,7 +161,7 @@ static void solve_float(const engine_call *e) {
                     .hi = vectors + 4 * rows,
                     .bounds_step = 1,
                     .findex = e->findex,
-                    .upstream = e->upstream ? upstream_float : NULL,
+                    .upstream = upstream_float,
                     .engine = e};
   with_quiet_arithmetic(convert_in, e, &call);
   swap_solve(&call);
@@ -161,13 +170,6 @@ static void solve_float(const engine_call *e) {
 
 /* ---- the symbols -------------------------------------------------------------------------------- */
 
-/* Found once; a missing upstream is looked for again, as it may be loaded later. */
-static void *upstream_of(void **cache, const char *symbol) {
-  void *found = __atomic_load_n(cache, __ATOMIC_ACQUIRE);
-  if (!found && (found = upstream_find(symbol))) __atomic_store_n(cache, found, __ATOMIC_RELEASE);
-  return found;
-}
-
 /* Each symbol is defined by the line of its layout; the declaration before it is for the compiler. */
 #define DEFINE_pairs(symbol, real)                                                                 \
   void ENTRY(symbol)(void *, unsigned, real *, real *, real *, unsigned, real *, int *)            \
@@ -175,7 +177,7 @@ static void *upstream_of(void **cache, const char *symbol) {
   void ENTRY(symbol)(void *arena, unsigned n, real *A, real *bx, real *w, unsigned nub, real *lh,  \
                      int *findex) {                                                                \
     static void *cache;                                                                            \
-    engine_call e = {upstream_pairs, upstream_of(&cache, #symbol), arena, (int)n, (int)nub, A,     \
+    engine_call e = {upstream_pairs, #symbol, &cache, arena, (int)n, (int)nub, A,     \
                      bx + 1, bx, w, lh, lh + 1, 2, findex};                                        \
     solve_##real(&e);                                                                              \
   }
@@ -186,7 +188,7 @@ static void *upstream_of(void **cache, const char *symbol) {
   void ENTRY(symbol)(void *arena, int n, real *A, real *x, real *b, real *w, int nub, real *lo,    \
                      real *hi, int *findex) {                                                      \
     static void *cache;                                                                            \
-    engine_call e = {upstream_arena, upstream_of(&cache, #symbol), arena, n, nub, A, x, b, w, lo,  \
+    engine_call e = {upstream_arena, #symbol, &cache, arena, n, nub, A, x, b, w, lo,  \
                      hi, 1, findex};                                                               \
     solve_##real(&e);                                                                              \
   }
@@ -197,7 +199,7 @@ static void *upstream_of(void **cache, const char *symbol) {
   void ENTRY(symbol)(int n, real *A, real *x, real *b, real *w, int nub, real *lo, real *hi,       \
                      int *findex) {                                                                \
     static void *cache;                                                                            \
-    engine_call e = {upstream_plain, upstream_of(&cache, #symbol), NULL, n, nub, A, x, b, w, lo,   \
+    engine_call e = {upstream_plain, #symbol, &cache, NULL, n, nub, A, x, b, w, lo,   \
                      hi, 1, findex};                                                               \
     solve_##real(&e);                                                                              \
   }

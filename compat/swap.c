@@ -69,12 +69,9 @@ static int upstream_survives(const swap_call *call) {
 
 /* Upstream's answer whatever it is, but never a number that is none. */
 static void leave_to_upstream(const swap_call *call, statistics *s) {
-  if (call->upstream && upstream_survives(call)) {
-    call->upstream(call);
-    if (answer_is_finite(call)) {
-      if (s) statistics_count(s, COUNT_UPSTREAM);
-      return;
-    }
+  if (upstream_survives(call) && call->upstream(call) && answer_is_finite(call)) {
+    if (s) statistics_count(s, COUNT_UPSTREAM);
+    return;
   }
   write_zeros(call);
   if (s) statistics_count(s, COUNT_ZEROS);
@@ -149,8 +146,7 @@ static void write_friction_bounds(const swap_call *call, const double *hi) {
 static double ask_upstream(attempt *a) {
   const swap_call *call = a->call;
   double residual = INFINITY;
-  if (!call->upstream || !upstream_survives(call) || !save_problem(a)) return INFINITY;
-  call->upstream(call);
+  if (!upstream_survives(call) || !save_problem(a) || !call->upstream(call)) return INFINITY;
   fenv_t host = arithmetic_begin();
   upstream_bounds(a, a->bound, a->scratch);
   arithmetic_end(host);
@@ -171,8 +167,10 @@ static int begin_attempt(attempt *a) {
   size_t n = call->n > 0 ? (size_t)call->n : 0;
   double *memory = thread_memory(a->context, MEMORY_ANSWER, 11 * n + 1);
   if (!memory) return 0;
-  a->solution = (lcplug_solution){
-      .x = memory, .w = memory + n, .lo = memory + 2 * n, .hi = memory + 3 * n};
+  a->solution = (lcplug_solution){.x = memory,
+                                  .w = wants_w(call) ? memory + n : NULL,
+                                  .lo = memory + 2 * n,
+                                  .hi = memory + 3 * n};
   a->b = memory + 4 * n;
   a->lo = memory + 5 * n;
   a->hi = memory + 6 * n;

@@ -13,48 +13,54 @@
 enum { N = TINY_MOST_ROWS, MOST_STEPS = 12, AT_LO = 0, INSIDE = 1, AT_HI = 2 };
 
 static const double TINY_PIVOT = 1e-13;
-static const double ROUNDING = 1e-12; /* w of the rows inside, in units of the residual */
+static const double ROUNDING = 1e-12; /* w of the rows inside, in units of the largest b */
 
 typedef struct tiny {
   int n, rows, row[N], place[N];
+  int frictions, friction[N], normal[N]; /* friction rows, and the normal of each */
   double A[N][N], b[N], lo[N], hi[N], x[N], w[N];
+  double largest_b;
 } tiny;
-
-static int is_friction(const lcplug_problem *p, int i) {
-  return p->findex && i >= p->nub && p->findex[i] >= 0;
-}
 
 /* Copies and checks everything; the rows without findex make stage one. */
 static int load(tiny *t, const lcplug_problem *p) {
   uint64_t not_finite = 0;
-  t->n = p->n;
-  t->rows = 0;
-  for (int i = 0; i < t->n; i++) {
+  unsigned frictions = 0, normals = 0, unusual = 0; /* one bit a row */
+  int n = p->n;
+  t->n = n;
+  t->rows = t->frictions = 0;
+  t->largest_b = 0.0;
+  for (int i = 0; i < n; i++) {
     const double *a = p->A + (size_t)i * p->stride;
-    double lo = i < p->nub || !p->lo ? -INFINITY : p->lo[(size_t)i * p->bounds_step];
-    double hi = i < p->nub || !p->hi ? INFINITY : p->hi[(size_t)i * p->bounds_step];
-    double b = p->b[(size_t)i * p->b_step];
-    for (int j = 0; j <= i; j++) {
+    double b = p->b[(size_t)i * p->b_step], size = fabs(b);
+    double lo = p->lo[(size_t)i * p->bounds_step], hi = p->hi[(size_t)i * p->bounds_step];
+    int normal = p->findex ? p->findex[i] : -1;
+    for (int j = 0; j < i; j++) {
       not_finite |= lcplug_not_finite(a[j]);
       t->A[i][j] = t->A[j][i] = a[j];
     }
-    not_finite |= lcplug_not_finite(b);
+    not_finite |= lcplug_not_finite(a[i]) | lcplug_not_finite(b);
+    t->A[i][i] = a[i];
     t->b[i] = b;
     t->w[i] = -b;
     t->x[i] = 0.0;
-    if (!(a[i] > 0.0)) return 0;
-    if (is_friction(p, i)) {
-      if (p->findex[i] >= t->n || is_friction(p, p->findex[i]) || isnan(hi)) return 0;
+    t->largest_b = size > t->largest_b ? size : t->largest_b;
+    unusual |= !(a[i] > 0.0);
+    if (normal >= 0) {
+      if (normal >= n || isnan(hi)) return 0;
+      frictions |= 1u << i;
+      normals |= 1u << normal;
+      t->friction[t->frictions] = i;
+      t->normal[t->frictions++] = normal;
       lo = hi = 0.0;
-    } else if (lo <= 0.0 && hi >= 0.0) {
-      if (lo < hi) t->row[t->rows++] = i;
     } else {
-      return 0;
+      unusual |= !(lo <= 0.0 && hi >= 0.0); /* the start relies on 0 */
+      if (lo < hi) t->row[t->rows++] = i;
     }
     t->lo[i] = lo;
     t->hi[i] = hi;
   }
-  return !not_finite;
+  return !not_finite && !unusual && !(frictions & normals);
 }
 
 static void set_w(tiny *t) {
@@ -111,7 +117,7 @@ static int correct(tiny *t, const int *kept, int count) {
 }
 
 /* x of the rows inside, the others at their bounds. */
-static int solve_inside(tiny *t, double unit) {
+static int solve_inside(tiny *t) {
   int kept[N], count = 0, moved = 0;
   for (int k = 0; k < t->rows; k++) {
     int i = t->row[k];
@@ -128,13 +134,16 @@ static int solve_inside(tiny *t, double unit) {
     if (!correct(t, kept, count)) return 0;
     set_w(t);
     double largest = 0.0;
-    for (int k = 0; k < count; k++) largest = fmax(largest, fabs(t->w[kept[k]]));
-    if (largest <= ROUNDING * unit) break;
+    for (int k = 0; k < count; k++) {
+      double size = fabs(t->w[kept[k]]);
+      largest = size > largest ? size : largest;
+    }
+    if (largest <= ROUNDING * t->largest_b) break;
   }
   return 1;
 }
 
-static int solve_stage(tiny *t, double unit, int *steps) {
+static int solve_stage(tiny *t, int *steps) {
   if (t->rows == 1) { /* one contact without friction: a division */
     int i = t->row[0];
     double x = t->x[i] - t->w[i] / t->A[i][i];
@@ -147,17 +156,16 @@ static int solve_stage(tiny *t, double unit, int *steps) {
   move_all(t);
   for (int step = 0; step < MOST_STEPS; step++) {
     ++*steps;
-    if (!solve_inside(t, unit)) return 0;
+    if (!solve_inside(t)) return 0;
     if (!move_all(t)) return 1;
   }
   return 0;
 }
 
 static void begin_second_stage(tiny *t, const lcplug_problem *p) {
-  for (int i = 0; i < t->n; i++) {
-    if (!is_friction(p, i)) continue;
-    double normal = t->x[p->findex[i]];
-    double mu = p->hi ? fabs(p->hi[(size_t)i * p->bounds_step]) : INFINITY;
+  for (int k = 0; k < t->frictions; k++) {
+    int i = t->friction[k];
+    double normal = t->x[t->normal[k]], mu = fabs(p->hi[(size_t)i * p->bounds_step]);
     /* 0 * inf counts as 0 here: no normal force, no friction. */
     t->hi[i] = normal == 0.0 || mu == 0.0 ? 0.0 : fabs(mu * normal);
     t->lo[i] = -t->hi[i];
@@ -172,13 +180,12 @@ static double violation(const tiny *t, int i, double x, double w) {
 }
 
 static double unit_of(const tiny *t) {
-  double unit = 0.0, largest = 0.0;
+  double unit = 0.0;
   for (int i = 0; i < t->n; i++) {
-    double without = violation(t, i, 0.0, -t->b[i]), size = fabs(t->b[i]);
+    double without = violation(t, i, 0.0, -t->b[i]);
     unit = without > unit ? without : unit;
-    largest = size > largest ? size : largest;
   }
-  return unit > 0.0 ? unit : largest > 0.0 ? largest : 1.0;
+  return unit > 0.0 ? unit : t->largest_b > 0.0 ? t->largest_b : 1.0;
 }
 
 static int is_solved(const tiny *t, double tol, double unit, double *residual) {
@@ -206,16 +213,13 @@ int lcplug_tiny_solve(const lcplug_problem *p, double tol, lcplug_solution *solu
                       lcplug_info *info) {
   tiny t;
   int steps = 0;
-  if (!load(&t, p)) return 0;
+  if (!p->lo || !p->hi || p->nub || !load(&t, p)) return 0;
   int first_rows = t.rows;
-  double unit = unit_of(&t), residual;
-  if (t.rows && !solve_stage(&t, unit, &steps)) return 0;
+  if (t.rows && !solve_stage(&t, &steps)) return 0;
   begin_second_stage(&t, p);
-  if (t.rows > first_rows) {
-    unit = unit_of(&t);
-    if (!solve_stage(&t, unit, &steps)) return 0;
-  }
-  if (!is_solved(&t, tol, unit, &residual)) return 0;
+  if (t.rows > first_rows && !solve_stage(&t, &steps)) return 0;
+  double residual;
+  if (!is_solved(&t, tol, unit_of(&t), &residual)) return 0;
   write_solution(&t, solution);
   *info = (lcplug_info){.status = LCPLUG_SOLVED,
                         .solver = LCPLUG_EXACT,
