@@ -39,9 +39,9 @@ typedef struct bench_options {
   X(150, "61-150", 1.5, 3, 80)                                                                     \
   X(210, "151-210", 2.5, 6, 60)                                                                    \
   X(420, "211-420", 4, 10, 60)                                                                     \
-  X(850, "421-850", 20, 50, 40)                                                                    \
-  X(1700, "851-1700", 100, 250, 16)                                                                \
-  X(3000, "1701-3000", 300, 800, 5)                                                                \
+  X(850, "421-850", 20, 50, 50)                                                                    \
+  X(1700, "851-1700", 100, 250, 30)                                                                \
+  X(3000, "1701-3000", 300, 800, 10)                                                               \
   X(INT_MAX, "> 3000", 1000, 2500, 2)
 
 typedef struct bench_class {
@@ -74,10 +74,13 @@ typedef struct bench_tally {
   long solves, misses, refused;
   int most_rows;
   double worst; /* residual */
-  char keep[3072]; /* folder for records of misses; "": none are kept */
-  const char *scene; /* what these are called */
+  char keep[3072];   /* folder for records of misses */
+  char scene[128];   /* what these are called */
 } bench_tally;
 extern bench_tally bench_tallied;
+
+/* Clears it; misses from here on are kept in the results as records. */
+void bench_tally_begin(const bench_options *options);
 
 /* Counts ODE's messages instead of printing them. */
 void bench_count_messages(void);
@@ -98,8 +101,9 @@ typedef struct bench_files {
 void bench_files_add(bench_files *files, const char *path, int n);
 
 /* Steps the scenes of the plan and writes about as many problems as the classes want into
- * `folder`; adds them to files. */
-void bench_collect(const bench_options *options, const char *folder, bench_files *files);
+ * `folder`; adds them to files.  tally: how our solver did in all these steps. */
+void bench_collect(const bench_options *options, const char *folder, bench_files *files,
+                   bench_tally *tally);
 
 /* Adds a record, or all *.lcp of a folder; 0 after a message if there is none. */
 int bench_files_find(bench_files *files, const char *path);
@@ -135,8 +139,12 @@ typedef struct bench_result {
   size_t bytes;        /* of a workspace that has solved this problem alone */
 } bench_result;
 
-/* Upstream's time over that of the swap. */
+/* Upstream's time over that of the swap, if upstream solved the problem: how soon it gives up is no
+ * measure.  BENCH_UNKNOWN else. */
 double bench_ratio(const bench_result *r);
+
+/* The same, whatever upstream answered. */
+double bench_plain_ratio(const bench_result *r);
 
 /* Upstream gave up, by its message or by a residual that no solution has. */
 int bench_upstream_failed(const bench_result *r);
@@ -159,7 +167,7 @@ typedef struct bench_step {
 } bench_step;
 
 /* One step of a pile of about 2800 rows, with our solver and with none. */
-void bench_whole_step(bench_step *step);
+void bench_whole_step(const bench_options *options, bench_step *step);
 
 typedef struct bench_failing {
   const char *kind;
@@ -172,7 +180,7 @@ typedef struct bench_failing {
 } bench_failing;
 
 /* Scenes that upstream answers with error messages; the array is static. */
-int bench_failing_scenes(bench_failing **rows);
+int bench_failing_scenes(const bench_options *options, bench_failing **rows);
 
 /* Random scenes with seeds that nobody has tuned for. */
 void bench_fresh_scenes(const bench_options *options, bench_tally *tally);
@@ -187,7 +195,7 @@ typedef struct bench_report {
   const bench_step *step;   /* NULL: not run */
   const bench_failing *failing;
   int failing_count;
-  const bench_tally *fresh; /* NULL: not run */
+  const bench_tally *stepped, *fresh; /* the planned scenes, random ones; NULL: not run */
 } bench_report;
 
 /* All tables, as Markdown that is also readable as it is. */

@@ -3,9 +3,10 @@
  * Problem.   A median wants many problems of each size, from scenes of every kind, at several
  *            friction coefficients and CFMs; and they must be the same ones on every run.
  * Method.    Scenes are stepped with our solver: upstream would take hours.  Each run of a scene
- *            gives at most one problem to each size class, drawn evenly from all that it posed; of
- *            these, as many as the class wants are drawn again.  They go to files, as a hundred
- *            dense matrices of 3000 rows would not fit into memory.
+ *            gives at most one problem of each size, four sizes to a power of two, drawn evenly from
+ *            all that it posed: else small islands would crowd out the rest.  Of these, as many as
+ *            each class wants are drawn again.  They go to files, as a hundred dense matrices of 3000
+ *            rows would not fit into memory.
  * Contract.  The same options give the same problems, as long as our answers keep their bits. */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -36,14 +37,15 @@ static const plan plans[] = {
     {"capsules", 25, 6, 150}, {"capsules", 60, 4, 150}, {"capsules", 150, 3, 150},
     {"mixed", 5, 6, 120},     {"mixed", 10, 6, 150},    {"mixed", 20, 6, 150},
     {"mixed", 40, 6, 150},    {"mixed", 80, 4, 150},    {"mixed", 150, 3, 170},
-    {"mixed", 220, 1, 180},   {"mixed", 300, 1, 190},   {"boxes", 200, 1, 190},
+    {"mixed", 220, 3, 180},   {"mixed", 300, 3, 190},   {"boxes", 200, 3, 190},
+    {"spheres", 350, 2, 190}, {"capsules", 300, 2, 190},
     {"tower", 1, 6, 30},      {"tower", 3, 6, 60},      {"tower", 6, 6, 60},
     {"tower", 10, 6, 60},     {"wall", 2, 6, 60},       {"wall", 3, 6, 60},
     {"wall", 4, 6, 60},       {"wall", 5, 4, 60},       {"wall", 7, 3, 40},
-    {"wall", 10, 1, 15},      {"pyramid", 2, 6, 60},    {"pyramid", 3, 6, 60},
+    {"wall", 9, 2, 15},      {"pyramid", 2, 6, 60},    {"pyramid", 3, 6, 60},
     {"pyramid", 4, 6, 60},    {"pyramid", 6, 4, 60},    {"pyramid", 9, 3, 40},
     {"ragdoll", 1, 6, 120},   {"ragdoll", 3, 6, 150},   {"ragdoll", 6, 4, 150},
-    {"ragdoll", 16, 3, 200},  {"ragdoll", 26, 1, 250},  {"chain", 2, 6, 150},
+    {"ragdoll", 16, 3, 200},  {"ragdoll", 26, 2, 250},  {"chain", 2, 6, 150},
     {"chain", 12, 6, 150},    {"vehicles", 1, 6, 150},  {"vehicles", 3, 6, 150},
     {"slider", 1, 6, 60},     {"motors", 2, 6, 150},    {"rolling", 4, 6, 100},
     {"rolling", 16, 6, 100},  {"rolling", 60, 4, 100},
@@ -66,26 +68,29 @@ static double work_of(const plan *p) {
 
 /* ---- drawing ------------------------------------------------------------------------------------- */
 
-/* One problem of each class, every one that was met with the same chance. */
+enum { SIZES = 64 }; /* up to n = 65536 */
+static int size_of(int n) { return (int)fmin(4 * log2(n), SIZES - 1); }
+
+/* One problem of each size, every one that was met with the same chance. */
 typedef struct drawn {
-  diff_problem *problem[BENCH_CLASS_COUNT];
-  int met[BENCH_CLASS_COUNT];
+  diff_problem *problem[SIZES];
+  int met[SIZES];
   diff_random random;
-  int large;
+  int most_rows;
 } drawn;
 
 static void draw(void *data, diff_problem *p, int errors) {
   drawn *d = data;
-  int k = bench_class_of(p->n);
+  int k = size_of(p->n);
   (void)errors;
-  int wanted = (d->large || k < BENCH_CLASS_COUNT - 1) && diff_below(&d->random, ++d->met[k]) == 0;
+  int wanted = p->n <= d->most_rows && diff_below(&d->random, ++d->met[k]) == 0;
   diff_problem *leave = wanted ? d->problem[k] : p;
   if (wanted) d->problem[k] = p;
   diff_problem_free(leave);
 }
 
 static void write_drawn(drawn *d, const scene_config *config, const char *folder, bench_files *files) {
-  for (int k = 0; k < BENCH_CLASS_COUNT; k++) {
+  for (int k = 0; k < SIZES; k++) {
     diff_problem *p = d->problem[k];
     if (!p) continue;
     lcplug_record record = {.problem = diff_view(p)};
@@ -102,9 +107,10 @@ static void write_drawn(drawn *d, const scene_config *config, const char *folder
 
 static void run_scene(const scene_config *config, const plan *p, int large, const char *folder,
                       bench_files *files) {
-  drawn d = {.random = {config->seed}, .large = large};
-  scene *s = scene_create(config);
-  if (!s) return;
+  drawn d = {.random = {config->seed}, .most_rows = large ? INT_MAX : 3000};
+  scene *s = bench_need(scene_create(config));
+  snprintf(bench_tallied.scene, sizeof bench_tallied.scene, "%s%d_mu%g_c%g_s%u", config->kind,
+           config->size, config->mu, config->cfm, config->seed);
   capture_to(draw, &d);
   for (int step = 0; step < p->steps; step++) {
     scene_step(s);
@@ -152,16 +158,19 @@ static void thin(bench_files *files, unsigned seed) {
   files->count = kept;
 }
 
-void bench_collect(const bench_options *options, const char *folder, bench_files *files) {
+void bench_collect(const bench_options *options, const char *folder, bench_files *files,
+                   bench_tally *tally) {
   double work = 0;
   int large = options->large ? LARGE_PLANS : 0;
   for (int i = 0; i < PLANS; i++) work += work_of(&plans[i]);
   for (int i = 0; i < large; i++) work += work_of(&large_plans[i]);
   bench_progress_begin("stepping scenes", work);
+  bench_tally_begin(options);
   bench_step_with(bench_native);
   for (int i = 0; i < PLANS; i++) run_plan(&plans[i], options, folder, files);
   for (int i = 0; i < large; i++) run_plan(&large_plans[i], options, folder, files);
   thin(files, (unsigned)options->seed);
+  *tally = bench_tallied;
   bench_progress_end();
 }
 

@@ -61,11 +61,15 @@ void bench_nothing(void *arena, unsigned n, double *A, double *bx, double *w, un
 
 bench_tally bench_tallied;
 
+void bench_tally_begin(const bench_options *options) {
+  bench_tallied = (bench_tally){0};
+  snprintf(bench_tallied.keep, sizeof bench_tallied.keep, "%s/missed", options->output);
+}
+
 static void keep_miss(const lcplug_problem *problem) {
   char path[4096];
   lcplug_record record = {.problem = *problem};
   bench_tally *t = &bench_tallied;
-  if (!t->keep[0]) return;
   snprintf(record.tag, sizeof record.tag, "%.60s", t->scene);
   snprintf(path, sizeof path, "%s/n%05d_%s_%ld.lcp", t->keep, problem->n, t->scene, t->solves);
   lcplug_error error = lcplug_record_write(path, &record);

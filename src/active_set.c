@@ -13,6 +13,7 @@
 
 static const double REGULARIZATION = 1e-12;
 static const double CORRECT_AGAIN = 1e-13; /* in units of the residual */
+static const double LEAST_PROGRESS = 0.65;
 enum { CORRECTIONS = 3 };
 
 int lcplug_guess_places(box *p) {
@@ -60,16 +61,15 @@ static void correct(box *p) {
 }
 
 int lcplug_active_set(box *p, iteration *it, int steps) {
-  int before = p->rows, before_that = p->rows;
+  int before = p->rows;
   for (int step = 0; step < steps; step++) {
     put_at_bounds(p);
     correct(p);
     it->factorizations++;
     int changes = lcplug_guess_places(p);
     if (changes <= 2 && lcplug_box_observe(p, it)) return it->status == LCPLUG_SOLVED;
-    /* Progress halves the changes in two steps; a method that will cycle seldom does. */
-    if (changes == 0 || (step >= 2 && changes > before_that / 2)) break;
-    before_that = before;
+    /* Progress nearly halves the changes from step to step; a method that will cycle does not. */
+    if (changes == 0 || (step >= 1 && changes > LEAST_PROGRESS * before)) break;
     before = changes;
   }
   lcplug_box_observe(p, it);

@@ -104,14 +104,13 @@ static const box_matrix dense_matrix = {dense_apply, dense_sweep, dense_factor_a
 /* ---- sparse --------------------------------------------------------------------------------------- */
 
 static double sparse_row(const box *p, int i, const double *x) {
-  double even = 0.0, odd = 0.0;
-  size_t k = p->begin[i], end = p->begin[i + 1];
-  for (; k + 2 <= end; k += 2) {
-    even += p->value[k] * x[p->column[k]];
-    odd += p->value[k + 1] * x[p->column[k + 1]];
-  }
-  if (k < end) even += p->value[k] * x[p->column[k]];
-  return even + odd;
+  double sum[4] = {0, 0, 0, 0};
+  const double *value = p->value + p->begin[i], *end = p->value + p->begin[i + 1];
+  const int *column = p->column + p->begin[i];
+  for (; value + 4 <= end; value += 4, column += 4)
+    for (int k = 0; k < 4; k++) sum[k] += value[k] * x[column[k]];
+  for (; value < end; value++, column++) sum[0] += *value * x[*column];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 static void sparse_apply(const box *p, const double *x, double *y) {

@@ -71,7 +71,7 @@ static void begin(interior *v) {
   box *p = v->p;
   for (int i = 0; i < p->rows; i++) {
     int has_lo = p->lo[i] > -INFINITY, has_hi = p->hi[i] < INFINITY;
-    double room = 0.1 * fmax(fabs(p->x[i]), p->unit / fmax(p->diagonal[i], DBL_MIN));
+    double room = fmax(fabs(p->x[i]), p->unit / fmax(p->diagonal[i], DBL_MIN));
     if (has_lo && has_hi) room = fmin(room, 0.25 * (p->hi[i] - p->lo[i]));
     double x = p->x[i];
     if (has_lo) x = fmax(x, p->lo[i] + room);

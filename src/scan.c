@@ -6,15 +6,12 @@
 
 #include "finite.h"
 
-typedef uint64_t eight_words __attribute__((vector_size(64), aligned(8)));
+typedef uint64_t two_words __attribute__((vector_size(16), aligned(8), may_alias));
 
 static int any_nonzero(const double *row) {
-  eight_words bits;
-  memcpy(&bits, row, sizeof bits);
-  bits += bits; /* drops the sign, so that -0 counts as 0 */
-  uint64_t any = 0;
-  for (int k = 0; k < 8; k++) any |= bits[k];
-  return any != 0;
+  const two_words *words = (const two_words *)row;
+  two_words bits = (words[0] | words[1]) | (words[2] | words[3]);
+  return ((bits[0] | bits[1]) << 1) != 0; /* without the sign: -0 counts as 0 */
 }
 
 static size_t collect(const double *row, int from, int to, int *column, double *value) {

@@ -1,10 +1,12 @@
 /* workspace.c - see workspace.h. */
+#define _DEFAULT_SOURCE
 #include "workspace.h"
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
-enum { ALIGNMENT = 64, SMALLEST_CHUNK = 16384 };
+enum { ALIGNMENT = 64, SMALLEST_CHUNK = 16384, LARGE_PAGE = 2 << 20 };
 
 typedef struct chunk {
   struct chunk *before;
@@ -23,9 +25,16 @@ static char *chunk_bytes(chunk *c) { return (char *)c + ALIGNMENT; }
 
 static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1); }
 
+/* A large chunk asks for large pages: touching its memory for the first time costs less. */
 static chunk *chunk_create(size_t bytes, chunk *before) {
-  chunk *c = aligned_alloc(ALIGNMENT, ALIGNMENT + bytes);
-  if (c) *c = (chunk){.before = before, .size = bytes};
+  int large = bytes >= 4 * LARGE_PAGE;
+  void *memory = NULL;
+  if (posix_memalign(&memory, large ? LARGE_PAGE : ALIGNMENT, ALIGNMENT + bytes)) return NULL;
+  chunk *c = memory;
+#if defined(MADV_HUGEPAGE)
+  if (large) madvise(c, ALIGNMENT + bytes, MADV_HUGEPAGE);
+#endif
+  *c = (chunk){.before = before, .size = bytes};
   return c;
 }
 

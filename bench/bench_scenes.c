@@ -1,0 +1,176 @@
+/* bench_scenes.c - what cannot be seen on single problems.
+ *
+ * Whole steps:    how much of a dWorldStep is left to save, once the solver is fast.
+ * Failing scenes: touching boxes, which upstream answers with "LCP internal error".
+ * Fresh scenes:   how often we miss the tolerance on scenes that nobody has looked at before. */
+#define _GNU_SOURCE
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- whole steps --------------------------------------------------------------------------------- */
+
+typedef struct pose {
+  dReal position[3], q[4], linear[3], angular[3];
+} pose;
+
+static pose pose_of(dBodyID body) {
+  pose p;
+  memcpy(p.position, dBodyGetPosition(body), sizeof p.position);
+  memcpy(p.q, dBodyGetQuaternion(body), sizeof p.q);
+  memcpy(p.linear, dBodyGetLinearVel(body), sizeof p.linear);
+  memcpy(p.angular, dBodyGetAngularVel(body), sizeof p.angular);
+  return p;
+}
+
+static void pose_put(dBodyID body, const pose *p) {
+  dBodySetPosition(body, p->position[0], p->position[1], p->position[2]);
+  dBodySetQuaternion(body, p->q);
+  dBodySetLinearVel(body, p->linear[0], p->linear[1], p->linear[2]);
+  dBodySetAngularVel(body, p->angular[0], p->angular[1], p->angular[2]);
+}
+
+static double step_with(scene *s, bench_solver *solver) {
+  double before = scene_solve_seconds(s);
+  bench_step_with(solver);
+  scene_step(s);
+  return scene_solve_seconds(s) - before;
+}
+
+/* The same step twice: without forces and back, then as it should be. */
+static void step_both_ways(scene *s, pose *poses, double *nothing, double *solved) {
+  int bodies = scene_bodies(s);
+  for (int i = 0; i < bodies; i++) poses[i] = pose_of(scene_body(s, i));
+  *nothing = step_with(s, bench_nothing);
+  for (int i = 0; i < bodies; i++) pose_put(scene_body(s, i), &poses[i]);
+  *solved = step_with(s, bench_swap());
+}
+
+void bench_whole_step(const bench_options *options, bench_step *step) {
+  enum { SAMPLES = 9, ROWS = 2800, MOST_STEPS = 300 };
+  double nothing[SAMPLES], solved[SAMPLES];
+  scene_config config = scene_config_default();
+  config.kind = "mixed";
+  config.size = 380;
+  bench_progress_begin("one whole step", MOST_STEPS + SAMPLES);
+  scene *s = bench_need(scene_create(&config));
+  pose *poses = bench_need(calloc((size_t)scene_bodies(s), sizeof *poses));
+  for (int k = 0, n = 0; k < MOST_STEPS && n < ROWS; k++) {
+    bench_tally_begin(options);
+    step_with(s, bench_native);
+    n = bench_tallied.most_rows;
+    bench_progress_add(1);
+  }
+  for (int k = 0; k < SAMPLES; k++) step_both_ways(s, poses, &nothing[k], &solved[k]);
+  *step = (bench_step){.n = bench_tallied.most_rows,
+                       .contacts = scene_contacts(s),
+                       .solved = bench_median(solved, SAMPLES),
+                       .nothing = bench_median(nothing, SAMPLES)};
+  free(poses);
+  scene_free(s);
+  bench_progress_end();
+}
+
+/* ---- scenes that upstream gives up --------------------------------------------------------------- */
+
+/* A wall of 11 rows has the size of the one in ODE's crash demo; upstream would take minutes. */
+static bench_failing failing[] = {
+    {.kind = "tower", .size = 6, .cfm = 1e-10, .steps = 60, .upstream_too = 1},
+    {.kind = "tower", .size = 6, .cfm = 0, .steps = 60, .upstream_too = 1},
+    {.kind = "wall", .size = 5, .cfm = 1e-10, .steps = 30, .upstream_too = 1},
+    {.kind = "wall", .size = 5, .cfm = 0, .steps = 30, .upstream_too = 1},
+    {.kind = "pyramid", .size = 6, .cfm = 1e-10, .steps = 30, .upstream_too = 1},
+    {.kind = "pyramid", .size = 6, .cfm = 0, .steps = 30, .upstream_too = 1},
+    {.kind = "wall", .size = 11, .cfm = 1e-10, .steps = 20, .upstream_too = 0},
+    {.kind = "wall", .size = 11, .cfm = 0, .steps = 20, .upstream_too = 0},
+};
+enum { FAILING = sizeof failing / sizeof *failing };
+
+static void run_steps(const bench_failing *row, bench_solver *solver) {
+  scene_config config = scene_config_default();
+  config.kind = row->kind;
+  config.size = row->size;
+  config.cfm = row->cfm;
+  scene *s = bench_need(scene_create(&config));
+  bench_messages = 0;
+  bench_step_with(solver);
+  for (int k = 0; k < row->steps; k++) scene_step(s);
+  scene_free(s);
+}
+
+int bench_failing_scenes(const bench_options *options, bench_failing **rows) {
+  bench_progress_begin("scenes that fail", FAILING);
+  for (int i = 0; i < FAILING; i++) {
+    bench_failing *row = &failing[i];
+    if (row->upstream_too) {
+      run_steps(row, bench_upstream());
+      row->upstream_errors = bench_messages;
+    }
+    bench_tally_begin(options);
+    snprintf(bench_tallied.scene, sizeof bench_tallied.scene, "%s%d_c%g", row->kind, row->size, row->cfm);
+    run_steps(row, bench_native);
+    row->solves = bench_tallied.solves;
+    row->misses = bench_tallied.misses;
+    row->refused = bench_tallied.refused;
+    row->most_rows = bench_tallied.most_rows;
+    row->worst = bench_tallied.worst;
+    bench_progress_add(1);
+  }
+  bench_progress_end();
+  *rows = failing;
+  return FAILING;
+}
+
+/* ---- fresh scenes -------------------------------------------------------------------------------- */
+
+/* Sizes from one to a few hundred rows, where nearly all calls of real programs are. */
+static const struct {
+  const char *kind;
+  int least, most;
+} fresh[] = {{"tower", 2, 10},    {"wall", 2, 6},     {"pyramid", 2, 7},  {"spheres", 5, 90},
+             {"boxes", 3, 60},    {"capsules", 4, 60}, {"mixed", 5, 70},  {"ragdoll", 1, 6},
+             {"chain", 1, 8},     {"vehicles", 1, 5}, {"slider", 1, 4},   {"motors", 1, 6},
+             {"rolling", 4, 40}};
+enum { FRESH = sizeof fresh / sizeof *fresh, FRESH_STEPS = 150 };
+
+static scene_config fresh_config(int kind, unsigned seed) {
+  diff_random r = {seed * 1000003u + (unsigned)kind};
+  scene_config config = scene_config_default();
+  config.kind = fresh[kind].kind;
+  config.size = fresh[kind].least + diff_below(&r, fresh[kind].most - fresh[kind].least + 1);
+  config.mu = diff_below(&r, 4) ? diff_between(&r, 0.1, 1.2) : INFINITY;
+  config.cfm = diff_below(&r, 6) ? pow(10, -diff_between(&r, 4, 11)) : 0;
+  config.step = diff_between(&r, 0.004, 0.02);
+  config.seed = seed;
+  config.soft = diff_below(&r, 5) ? 0 : pow(10, -diff_between(&r, 2, 6));
+  config.angle = diff_between(&r, 0, 90);
+  return config;
+}
+
+static void run_fresh(int kind, unsigned seed) {
+  scene_config config = fresh_config(kind, seed);
+  snprintf(bench_tallied.scene, sizeof bench_tallied.scene, "%s%d_mu%.3g_c%.1e_s%u", config.kind,
+           config.size, config.mu, config.cfm, seed);
+  scene *s = bench_need(scene_create(&config));
+  for (int step = 0; step < FRESH_STEPS; step++) scene_step(s);
+  scene_free(s);
+}
+
+void bench_fresh_scenes(const bench_options *options, bench_tally *tally) {
+  unsigned first = (unsigned)(options->fresh > 0 ? options->fresh : (double)(time(NULL) % 1000000));
+  bench_say("fresh scenes: seeds %u to %u (--fresh %u repeats them)\n", first,
+            first + (unsigned)options->seeds - 1, first);
+  bench_progress_begin("fresh scenes", options->seeds * FRESH);
+  bench_tally_begin(options);
+  bench_step_with(bench_native);
+  for (unsigned k = 0; k < (unsigned)options->seeds; k++)
+    for (int kind = 0; kind < FRESH; kind++) {
+      run_fresh(kind, first + k);
+      bench_progress_add(1);
+    }
+  *tally = bench_tallied;
+  bench_progress_end();
+}
