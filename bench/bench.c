@@ -52,7 +52,7 @@ static const struct {
     {"--budget", NUMBER, offsetof(bench_options, budget), "seconds for upstream in all (120)"},
     {"--limit", NUMBER, offsetof(bench_options, limit), "seconds for one solve by pgs or apgd (2)"},
     {"--seed", NUMBER, offsetof(bench_options, seed), "of the scenes that are timed (1)"},
-    {"--seeds", NUMBER, offsetof(bench_options, seeds), "random scenes of each kind (3)"},
+    {"--seeds", NUMBER, offsetof(bench_options, seeds), "random scenes of each kind (20)"},
     {"--fresh", NUMBER, offsetof(bench_options, fresh), "their first seed (from the clock)"},
     {"--large", FLAG, offsetof(bench_options, large), "problems beyond n = 3000, too"},
 };
@@ -200,7 +200,7 @@ static int run_all(run *r, int from_files) {
 }
 
 int main(int count, char **arguments) {
-  run r = {.options = {.output = "bench-results", .budget = 120, .limit = 2, .seed = 1, .seeds = 3}};
+  run r = {.options = {.output = "bench-results", .budget = 120, .limit = 2, .seed = 1, .seeds = 20}};
   int at = 1, used = 1, status = 0;
   while (at < count && arguments[at][0] == '-' && used) {
     if (!strcmp(arguments[at], "--help")) return usage(stdout);

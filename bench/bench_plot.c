@@ -6,31 +6,37 @@
 #include <stdlib.h>
 
 typedef struct curve {
-  int by;
-  const char *title, *style;
+  int by, given_up; /* given_up: the problems that upstream gives up, or the other ones */
+  const char *name, *title, *style;
 } curve;
 
 /* The later ones lie on top. */
 static const curve curves[] = {
-    {BY_PGS, "pgs", "pt 1 ps 0.35 lc rgb '#b8b8b8'"},
-    {BY_APGD, "apgd", "pt 2 ps 0.35 lc rgb '#8f8f8f'"},
-    {BY_UPSTREAM, "upstream (Dantzig)", "pt 7 ps 0.35 lc rgb '#c8423f'"},
-    {BY_SWAP, "lcplug", "pt 7 ps 0.35 lc rgb '#1f7a8c'"},
+    {BY_PGS, 0, "pgs", "pgs", "pt 1 ps 0.35 lc rgb '#b8b8b8'"},
+    {BY_APGD, 0, "apgd", "apgd", "pt 2 ps 0.35 lc rgb '#8f8f8f'"},
+    {BY_UPSTREAM, 0, "upstream", "upstream (Dantzig)", "pt 7 ps 0.35 lc rgb '#c8423f'"},
+    {BY_UPSTREAM, 1, "gives_up", "upstream gives up", "pt 6 ps 0.5 lc rgb '#c8423f'"},
+    {BY_SWAP, 0, "lcplug", "lcplug", "pt 7 ps 0.35 lc rgb '#1f7a8c'"},
+    {BY_SWAP, 1, "saved", "lcplug where upstream gives up", "pt 6 ps 0.5 lc rgb '#1f7a8c'"},
 };
 enum { CURVES = sizeof curves / sizeof *curves };
 
-static void write_points(FILE *out, const bench_report *report, int by) {
-  fprintf(out, "$%s << END\n", bench_solver_names[by]);
+static int is_on(const curve *c, const bench_result *r) {
+  return !isnan(r->by[c->by].least) && bench_upstream_failed(r) == c->given_up;
+}
+
+static void write_points(FILE *out, const bench_report *report, const curve *c) {
+  fprintf(out, "$%s << END\n", c->name);
   for (int i = 0; i < report->count; i++) {
     const bench_result *r = &report->results[i];
-    if (!isnan(r->by[by].least)) fprintf(out, "%d %g\n", r->n, r->by[by].least);
+    if (is_on(c, r)) fprintf(out, "%d %g\n", r->n, r->by[c->by].least);
   }
   fprintf(out, "END\n");
 }
 
-static int has_points(const bench_report *report, int by) {
+static int has_points(const bench_report *report, const curve *c) {
   for (int i = 0; i < report->count; i++)
-    if (!isnan(report->results[i].by[by].least)) return 1;
+    if (is_on(c, &report->results[i])) return 1;
   return 0;
 }
 
@@ -46,11 +52,11 @@ static void write_script(FILE *out, const char *path, const bench_report *report
                "'10 ms' 1e-2, '100 ms' 0.1, '1 s' 1, '10 s' 10, '100 s' 100)\n",
           path);
   for (int i = 0; i < CURVES; i++)
-    if (has_points(report, curves[i].by)) write_points(out, report, curves[i].by);
+    if (has_points(report, &curves[i])) write_points(out, report, &curves[i]);
   for (int i = 0; i < CURVES; i++) {
-    if (!has_points(report, curves[i].by)) continue;
-    fprintf(out, "%s$%s using 1:2 with points %s title '%s'", separator,
-            bench_solver_names[curves[i].by], curves[i].style, curves[i].title);
+    if (!has_points(report, &curves[i])) continue;
+    fprintf(out, "%s$%s using 1:2 with points %s title '%s'", separator, curves[i].name, curves[i].style,
+            curves[i].title);
     separator = ", ";
   }
   fputc('\n', out);

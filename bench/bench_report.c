@@ -177,7 +177,8 @@ static void reach_row(table *t, const bench_report *report, int class) {
   if (!count) return;
   table_row(t);
   table_cell(t, "%s", c->label);
-  table_cell(t, "%d", count);
+  if (theirs.count == count) table_cell(t, "%d", count);
+  else table_cell(t, "%d of %d", theirs.count, count); /* the budget */
   cell_ratio(t, ratio.median);
   cell_ratio(t, ratio.least);
   table_cell(t, "%g", c->must);

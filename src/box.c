@@ -40,25 +40,8 @@ static void multiply(const double *A, size_t ld, int rows, const double *x, doub
   }
 }
 
-static double dot(const double *a, const double *x, int rows) {
-  four sum = {0, 0, 0, 0};
-  int i = 0;
-  for (; i + 4 <= rows; i += 4) sum += LOAD(a + i) * LOAD(x + i);
-  double tail = 0.0;
-  for (; i < rows; i++) tail += a[i] * x[i];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]) + tail;
-}
-
 static void dense_apply(const box *p, const double *x, double *y) {
   multiply(p->dense, p->ld, p->rows, x, y);
-}
-
-static void dense_sweep(box *p) {
-  for (int i = 0; i < p->rows; i++) {
-    double Ax = dot(p->dense + (size_t)i * p->ld, p->x, p->rows);
-    if (p->diagonal[i] > 0.0)
-      p->x[i] = clip(p->x[i] - (Ax - p->b[i]) / p->diagonal[i], p->lo[i], p->hi[i]);
-  }
 }
 
 /* The kept rows as one panel, with the right side as the row below them: the factorization of the
@@ -99,29 +82,33 @@ static void dense_solve(box *p, double *v) {
   for (int c = 0; c < k; c++) v[p->kept[c]] = p->vector[c];
 }
 
-static const box_matrix dense_matrix = {dense_apply, dense_sweep, dense_factor_and_solve, dense_solve};
+static const box_matrix dense_matrix = {dense_apply, dense_factor_and_solve, dense_solve};
 
 /* ---- sparse --------------------------------------------------------------------------------------- */
 
-static double sparse_row(const box *p, int i, const double *x) {
-  double sum[4] = {0, 0, 0, 0};
-  const double *value = p->value + p->begin[i], *end = p->value + p->begin[i + 1];
-  const int *column = p->column + p->begin[i];
-  for (; value + 4 <= end; value += 4, column += 4)
-    for (int k = 0; k < 4; k++) sum[k] += value[k] * x[column[k]];
-  for (; value < end; value++, column++) sum[0] += *value * x[*column];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+/* y = A x for a lower triangle by rows, the diagonal last: element (i, j) serves y_i and y_j. */
+static void multiply_lower(int rows, const size_t *begin, const int *column, const double *value,
+                           const double *x, double *y) {
+  for (int i = 0; i < rows; i++) {
+    double even = 0.0, odd = 0.0, xi = x[i];
+    size_t k = begin[i], last = begin[i + 1] - 1;
+    for (; k + 2 <= last; k += 2) {
+      int first = column[k], second = column[k + 1];
+      even += value[k] * x[first];
+      odd += value[k + 1] * x[second];
+      y[first] += value[k] * xi;
+      y[second] += value[k + 1] * xi;
+    }
+    if (k < last) {
+      even += value[k] * x[column[k]];
+      y[column[k]] += value[k] * xi;
+    }
+    y[i] = (even + odd) + value[last] * xi;
+  }
 }
 
 static void sparse_apply(const box *p, const double *x, double *y) {
-  for (int i = 0; i < p->rows; i++) y[i] = sparse_row(p, i, x);
-}
-
-static void sparse_sweep(box *p) {
-  for (int i = 0; i < p->rows; i++) {
-    double w = sparse_row(p, i, p->x) - p->b[i];
-    if (p->diagonal[i] > 0.0) p->x[i] = clip(p->x[i] - w / p->diagonal[i], p->lo[i], p->hi[i]);
-  }
+  multiply_lower(p->rows, p->begin, p->column, p->value, x, y);
 }
 
 static void sparse_solve(box *p, double *v) {
@@ -139,8 +126,7 @@ static void sparse_factor_and_solve(box *p, double *v) {
   sparse_solve(p, v);
 }
 
-static const box_matrix sparse_matrix = {sparse_apply, sparse_sweep, sparse_factor_and_solve,
-                                         sparse_solve};
+static const box_matrix sparse_matrix = {sparse_apply, sparse_factor_and_solve, sparse_solve};
 
 /* ---- the source ----------------------------------------------------------------------------------- */
 
@@ -180,16 +166,7 @@ void lcplug_box_source_apply(const box_source *s, const double *x, double *y) {
     multiply(s->dense, s->ld, n, x, y);
     return;
   }
-  const lower_triangle *a = s->lower;
-  for (int i = 0; i < n; i++) {
-    double sum = 0.0, xi = x[i];
-    size_t k = a->begin[i], last = a->begin[i + 1] - 1; /* the diagonal */
-    for (; k < last; k++) {
-      sum += a->value[k] * x[a->column[k]];
-      y[a->column[k]] += a->value[k] * xi;
-    }
-    y[i] = sum + a->value[last] * xi;
-  }
+  multiply_lower(n, s->lower->begin, s->lower->column, s->lower->value, x, y);
 }
 
 /* ---- cutting -------------------------------------------------------------------------------------- */
@@ -238,46 +215,36 @@ lcplug_error lcplug_box_of_dense(box *p, const double *A, size_t ld, const int *
                                                                          : LCPLUG_ERROR_MEMORY;
 }
 
-/* Both triangles of the rows that the box has; box_row[solver row] is the box's row, or -1. */
+/* The rows and columns that the box has; box_row[solver row] is the box's row, or -1.  A box of all
+ * rows uses the source in place. */
 static int cut_sparse(box *p, const box_source *s, const int *box_row, lcplug_workspace *workspace) {
   const lower_triangle *a = s->lower;
-  size_t *next = TAKE(workspace, size_t, p->rows + 1);
+  size_t used = 0;
   p->matrix = &sparse_matrix;
   p->factor = s->factor;
-  p->begin = TAKE(workspace, size_t, p->rows + 2);
   p->keep_all = TAKE(workspace, unsigned char, a->n);
   p->extra_all = TAKE(workspace, double, a->n);
   p->vector_all = TAKE(workspace, double, a->n);
-  if (!next || !p->begin || !p->keep_all || !p->extra_all || !p->vector_all) return 0;
+  if (!p->keep_all || !p->extra_all || !p->vector_all) return 0;
   memset(p->keep_all, 0, (size_t)a->n);
   memset(p->extra_all, 0, (size_t)a->n * sizeof(double));
   memset(p->vector_all, 0, (size_t)a->n * sizeof(double));
-  memset(p->begin, 0, ((size_t)p->rows + 2) * sizeof *p->begin);
+  p->begin = a->begin, p->column = a->column, p->value = a->value;
+  if (p->rows == a->n) return 1;
+  size_t *begin = TAKE(workspace, size_t, p->rows + 1);
+  int *column = TAKE(workspace, int, a->begin[a->n]);
+  double *value = TAKE(workspace, double, a->begin[a->n]);
+  if (!begin || !column || !value) return 0;
   for (int k = 0; k < p->rows; k++) {
-    int i = p->row[k];
-    for (size_t e = a->begin[i]; e < a->begin[i + 1]; e++) {
-      int j = box_row[a->column[e]];
-      if (j < 0) continue;
-      p->begin[k + 1]++;
-      if (j != k) p->begin[j + 1]++;
+    begin[k] = used;
+    for (size_t e = a->begin[p->row[k]]; e < a->begin[p->row[k] + 1]; e++) {
+      column[used] = box_row[a->column[e]];
+      value[used] = a->value[e];
+      used += column[used] >= 0; /* without a branch: which columns stay is hard to predict */
     }
   }
-  for (int k = 0; k < p->rows; k++) {
-    p->begin[k + 1] += p->begin[k];
-    next[k] = p->begin[k];
-  }
-  p->column = TAKE(workspace, int, p->begin[p->rows]);
-  p->value = TAKE(workspace, double, p->begin[p->rows]);
-  if (!p->column || !p->value) return 0;
-  for (int k = 0; k < p->rows; k++) {
-    int i = p->row[k];
-    for (size_t e = a->begin[i]; e < a->begin[i + 1]; e++) {
-      int j = box_row[a->column[e]];
-      if (j < 0) continue;
-      p->column[next[k]] = j, p->value[next[k]++] = a->value[e];
-      if (j != k) p->column[next[j]] = k, p->value[next[j]++] = a->value[e];
-    }
-  }
+  begin[p->rows] = used;
+  p->begin = begin, p->column = column, p->value = value;
   return 1;
 }
 

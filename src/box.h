@@ -23,8 +23,6 @@ typedef struct box box;
 typedef struct box_matrix {
   /* y = A x */
   void (*apply)(const box *p, const double *x, double *y);
-  /* One sweep of projected Gauss-Seidel on p->x. */
-  void (*sweep)(box *p);
   /* v <- (A_FF + diag(extra_F))^-1 v_F for the rows F with keep[i] != 0; others come out 0. */
   void (*factor_and_solve)(box *p, double *v);
   /* The same with the factor of the last call. */
@@ -52,10 +50,10 @@ struct box {
   double *panel, *inverse, *floor, *vector;
   int *kept;
   int kept_rows;
-  /* sparse: all elements by rows, and the factor on the solver's rows */
-  size_t *begin;
-  int *column;
-  double *value;
+  /* sparse: the lower triangle by rows, the diagonal last, and the factor on the solver's rows */
+  const size_t *begin;
+  const int *column;
+  const double *value;
   cholesky *factor;
   unsigned char *keep_all;
   double *extra_all, *vector_all;

@@ -1,9 +1,7 @@
 /* exact.c - boxes to rounding error.
  *
- *     a few sweeps of Gauss-Seidel  ->  active sets  ->  interior point and active sets
- *
- * Each step is taken only if the one before has not met the tolerance.  Most problems of a running
- * simulation end with the second one, after a handful of factorizations.
+ * Active sets first; an interior point, and active sets again, where they do not settle.  Most
+ * problems of a running simulation end with the first, after a handful of factorizations.
  *
  * friction=ode is two boxes: without friction, then with the bounds that follow from it.  For
  * friction=pyramid the bounds are frozen, solved for, and frozen anew until they agree. */
@@ -14,7 +12,7 @@
 
 #include "sets.h"
 
-enum { FIRST_SWEEPS = 1, ACTIVE_SET_STEPS = 20, INTERIOR_SWEEPS = 3, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60 };
+enum { ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60 };
 
 /* A guess that leaves this many times what no force leaves is no help. */
 static const double FAR_OFF = 10.0;
@@ -32,31 +30,31 @@ int lcplug_exact_offers(lcplug_friction friction, const layout *l) {
   return friction == LCPLUG_FRICTION_ODE || friction == LCPLUG_FRICTION_PYRAMID || !l->frictions;
 }
 
+static void set_to_zero(box *p) {
+  memset(p->x, 0, (size_t)p->rows * sizeof *p->x);
+  for (int i = 0; i < p->rows; i++) p->w[i] = -p->b[i];
+}
+
 /* The first two iterates: no force, which nobody's answer may be worse than, and the guess, which is
- * forgotten if it is far off.  1 if one of them will do. */
+ * forgotten if it is far off.  Leaves x and w; returns 1 if one of them will do. */
 static int start(box *p, iteration *it) {
   double *guess = p->dx;
   memcpy(guess, p->x, (size_t)p->rows * sizeof *guess);
-  memset(p->x, 0, (size_t)p->rows * sizeof *p->x);
-  for (int i = 0; i < p->rows; i++) p->w[i] = -p->b[i];
+  set_to_zero(p);
   if (lcplug_box_observe(p, it)) return 1;
   double without = it->residual;
   memcpy(p->x, guess, (size_t)p->rows * sizeof *guess);
   lcplug_box_set_w(p);
-  double residual = lcplug_box_residual(p, p->x, p->w);
-  if (!(residual <= FAR_OFF * without)) memset(p->x, 0, (size_t)p->rows * sizeof *p->x);
+  if (lcplug_box_observe(p, it)) return 1;
+  if (!(lcplug_box_residual(p, p->x, p->w) <= FAR_OFF * without)) set_to_zero(p);
   return 0;
 }
 
 static lcplug_error run_methods(box *p, iteration *it, lcplug_workspace *workspace) {
-  for (int sweep = 0; sweep < FIRST_SWEEPS; sweep++) p->matrix->sweep(p);
-  lcplug_box_set_w(p);
-  if (lcplug_box_observe(p, it)) return LCPLUG_OK;
   lcplug_guess_places(p);
   if (lcplug_active_set(p, it, ACTIVE_SET_STEPS) || it->status == LCPLUG_TIME_LIMIT)
     return LCPLUG_OK;
   memcpy(p->x, it->x, (size_t)p->rows * sizeof *p->x);
-  for (int sweep = 0; sweep < INTERIOR_SWEEPS; sweep++) p->matrix->sweep(p);
   return lcplug_interior_point(p, it, INTERIOR_STEPS, workspace);
 }
 
