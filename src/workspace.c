@@ -9,13 +9,14 @@
 enum { ALIGNMENT = 64, SMALLEST_CHUNK = 16384, LARGE_PAGE = 2 << 20 };
 
 typedef struct chunk {
-  struct chunk *before;
+  struct chunk *next;
   size_t size; /* bytes behind the header */
   size_t used;
 } chunk;
 
 struct lcplug_workspace {
-  chunk *last;
+  chunk *first;
+  chunk *current; /* pieces come from here; chunks behind it are empty */
 };
 
 /* The header takes one cache line, so that the bytes behind it are aligned too. */
@@ -26,74 +27,79 @@ static char *chunk_bytes(chunk *c) { return (char *)c + ALIGNMENT; }
 static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1); }
 
 /* A large chunk asks for large pages: touching its memory for the first time costs less. */
-static chunk *chunk_create(size_t bytes, chunk *before) {
+static chunk *chunk_create(size_t bytes) {
   int large = bytes >= 4 * LARGE_PAGE;
   void *memory = NULL;
   if (posix_memalign(&memory, large ? LARGE_PAGE : ALIGNMENT, ALIGNMENT + bytes)) return NULL;
-  chunk *c = memory;
 #if defined(MADV_HUGEPAGE)
-  if (large) madvise(c, ALIGNMENT + bytes, MADV_HUGEPAGE);
+  if (large) madvise(memory, ALIGNMENT + bytes, MADV_HUGEPAGE);
 #endif
-  *c = (chunk){.before = before, .size = bytes};
+  chunk *c = memory;
+  *c = (chunk){.size = bytes};
   return c;
 }
 
 lcplug_workspace *lcplug_workspace_create(void) { return calloc(1, sizeof(lcplug_workspace)); }
 
-static void free_chunks(lcplug_workspace *workspace) {
-  while (workspace->last) {
-    chunk *before = workspace->last->before;
-    free(workspace->last);
-    workspace->last = before;
-  }
-}
-
 void lcplug_workspace_free(lcplug_workspace *workspace) {
   if (!workspace) return;
-  free_chunks(workspace);
+  for (chunk *c = workspace->first, *next; c; c = next) {
+    next = c->next;
+    free(c);
+  }
   free(workspace);
 }
 
 size_t lcplug_workspace_bytes(const lcplug_workspace *workspace) {
   size_t total = 0;
-  for (const chunk *c = workspace->last; c; c = c->before) total += c->size;
+  for (const chunk *c = workspace->first; c; c = c->next) total += c->size;
   return total;
 }
 
-void *lcplug_take(lcplug_workspace *workspace, size_t count, size_t size) {
-  if (size && count > SIZE_MAX / 4 / size) return NULL;
-  size_t bytes = round_up(count * size);
-  chunk *c = workspace->last;
-  if (!c || c->size - c->used < bytes) {
-    /* Doubling keeps the number of chunks of one solve logarithmic. */
-    size_t wanted = c ? 2 * c->size : SMALLEST_CHUNK;
-    c = chunk_create(wanted > bytes ? wanted : bytes, workspace->last);
-    if (!c) c = chunk_create(bytes, workspace->last);
-    if (!c) return NULL;
-    workspace->last = c;
-  }
+static void *take_from(chunk *c, size_t bytes) {
   void *piece = chunk_bytes(c) + c->used;
   c->used += bytes;
   return piece;
 }
 
+/* A new chunk behind the current, last one.  Doubling keeps their number logarithmic. */
+static chunk *append_chunk(lcplug_workspace *workspace, size_t bytes) {
+  chunk *last = workspace->current;
+  size_t wanted = last ? 2 * last->size : SMALLEST_CHUNK;
+  chunk *c = chunk_create(wanted > bytes ? wanted : bytes);
+  if (!c) c = chunk_create(bytes);
+  if (!c) return NULL;
+  if (last) last->next = c;
+  else workspace->first = c;
+  return c;
+}
+
+void *lcplug_take(lcplug_workspace *workspace, size_t count, size_t size) {
+  if (size && count > SIZE_MAX / 4 / size) return NULL;
+  size_t bytes = round_up(count * size);
+  chunk *c = workspace->current;
+  if (c && c->size - c->used >= bytes) return take_from(c, bytes);
+  while (c && c->next) {
+    c = workspace->current = c->next;
+    c->used = 0;
+    if (c->size >= bytes) return take_from(c, bytes);
+  }
+  c = append_chunk(workspace, bytes);
+  if (!c) return NULL;
+  workspace->current = c;
+  return take_from(c, bytes);
+}
+
 workspace_mark lcplug_mark(const lcplug_workspace *workspace) {
-  return (workspace_mark){workspace->last, workspace->last ? workspace->last->used : 0};
+  chunk *c = workspace->current;
+  return (workspace_mark){c, c ? c->used : 0};
 }
 
 void lcplug_release(lcplug_workspace *workspace, workspace_mark mark) {
-  /* Chunks younger than the mark are emptied but kept: their size counts when chunks merge. */
-  for (chunk *c = workspace->last; c && c != mark.chunk; c = c->before) c->used = 0;
-  if (workspace->last && workspace->last == mark.chunk) workspace->last->used = mark.used;
+  workspace->current = mark.chunk ? mark.chunk : workspace->first;
+  if (workspace->current) workspace->current->used = mark.used;
 }
 
 void lcplug_workspace_reset(lcplug_workspace *workspace) {
-  chunk *c = workspace->last;
-  if (c && c->before) {
-    size_t total = lcplug_workspace_bytes(workspace);
-    free_chunks(workspace);
-    workspace->last = chunk_create(total, NULL);
-  } else if (c) {
-    c->used = 0;
-  }
+  lcplug_release(workspace, (workspace_mark){NULL, 0});
 }

@@ -1,9 +1,8 @@
-/* workspace.h - scratch memory with a high-water mark.
+/* workspace.h - scratch memory that is kept from solve to solve.
  *
  * One solve takes what it needs piece by piece and gives everything back at once.  A workspace that
- * was too small adds a chunk in the middle of a solve (pieces never move) and merges its chunks
- * when the solve is over, so that the next one of that size finds a single chunk and allocates
- * nothing. */
+ * is too small adds a chunk; pieces never move.  The same problem takes the same pieces from the same
+ * chunks again, so a size that has been seen allocates nothing, and finds its memory touched. */
 #ifndef LCPLUG_WORKSPACE_H
 #define LCPLUG_WORKSPACE_H
 
@@ -22,7 +21,7 @@ typedef struct workspace_mark {
 workspace_mark lcplug_mark(const lcplug_workspace *workspace);
 void lcplug_release(lcplug_workspace *workspace, workspace_mark mark);
 
-/* Forgets every piece and merges the chunks. */
+/* Forgets every piece. */
 void lcplug_workspace_reset(lcplug_workspace *workspace);
 
 #define TAKE(workspace, type, count) ((type *)lcplug_take((workspace), (size_t)(count), sizeof(type)))
