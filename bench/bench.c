@@ -185,10 +185,12 @@ static void run_scenes(run *r) {
 }
 
 static int run_all(run *r, int from_files) {
+  static const char *const names[] = {"", "missed", "problems"}; /* the outer one first */
   char folder[4096];
-  if (!make_folder(r->options.output, "", folder, sizeof folder)) return 2;
-  if (!make_folder(r->options.output, "missed", folder, sizeof folder)) return 2;
-  if (!make_folder(r->options.output, "problems", folder, sizeof folder)) return 2;
+  for (int i = 0; i < 3; i++) {
+    if (!make_folder(r->options.output, names[i], folder, sizeof folder)) return 2;
+    if (!from_files) bench_files_clear(folder);
+  }
   if (!from_files) bench_collect(&r->options, folder, &r->files, &r->stepped);
   if (!r->files.count) return 2;
   r->results = bench_need(calloc((size_t)r->files.count, sizeof *r->results));

@@ -105,6 +105,9 @@ void bench_files_add(bench_files *files, const char *path, int n);
 void bench_collect(const bench_options *options, const char *folder, bench_files *files,
                    bench_tally *tally);
 
+/* Removes the *.lcp of a folder: what an earlier run has left. */
+void bench_files_clear(const char *folder);
+
 /* Adds a record, or all *.lcp of a folder; 0 after a message if there is none. */
 int bench_files_find(bench_files *files, const char *path);
 

@@ -90,15 +90,14 @@ static void draw(void *data, diff_problem *p, int errors) {
   diff_problem_free(leave);
 }
 
-static void write_drawn(drawn *d, const scene_config *config, const char *folder, bench_files *files) {
+static void write_drawn(drawn *d, const char *folder, bench_files *files) {
   for (int k = 0; k < SIZES; k++) {
     diff_problem *p = d->problem[k];
     if (!p) continue;
     lcplug_record record = {.problem = diff_view(p)};
     char path[4096];
-    snprintf(record.tag, sizeof record.tag, "%s%d_mu%g_c%g", config->kind, config->size, config->mu,
-             config->cfm);
-    snprintf(path, sizeof path, "%s/n%05d_%s_s%u.lcp", folder, p->n, record.tag, config->seed);
+    snprintf(record.tag, sizeof record.tag, "%.60s", bench_tallied.scene);
+    snprintf(path, sizeof path, "%s/n%05d_%s.lcp", folder, p->n, record.tag);
     lcplug_error error = lcplug_record_write(path, &record);
     if (error) bench_say("bench: %s: %s\n", path, lcplug_error_text(error));
     else bench_files_add(files, path, p->n);
@@ -119,7 +118,7 @@ static void run_scene(const scene_config *config, const plan *p, int large, cons
   }
   capture_to(NULL, NULL);
   scene_free(s);
-  write_drawn(&d, config, folder, files);
+  write_drawn(&d, folder, files);
 }
 
 static void run_plan(const plan *p, const bench_options *options, const char *folder,
@@ -238,6 +237,18 @@ static int find_in_folder(bench_files *files, const char *folder) {
   if (count >= 0) free(entries);
   if (count <= 0) bench_say("bench: no *.lcp in %s\n", folder);
   return count > 0;
+}
+
+void bench_files_clear(const char *folder) {
+  struct dirent **entries;
+  int count = scandir(folder, &entries, is_record, NULL);
+  for (int i = 0; i < count; i++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+    unlink(path);
+    free(entries[i]);
+  }
+  if (count >= 0) free(entries);
 }
 
 int bench_files_find(bench_files *files, const char *path) {

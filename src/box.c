@@ -153,11 +153,53 @@ lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *p, con
   return negative ? LCPLUG_ERROR_DIAGONAL : LCPLUG_OK;
 }
 
+/* The analysis of the last sparse problem.  A simulation poses the same pattern again as long as its
+ * contacts stay; then only the values are new. */
+typedef struct kept_analysis {
+  int n, groups;
+  size_t *begin;
+  int *column, *group_first;
+  cholesky factor;
+} kept_analysis;
+
+static int is_same_pattern(const kept_analysis *k, const lower_triangle *a, const layout *l) {
+  size_t n = (size_t)a->n;
+  return k->n == a->n && k->groups == l->groups &&
+         !memcmp(k->begin, a->begin, (n + 1) * sizeof *a->begin) &&
+         !memcmp(k->group_first, l->group_first, ((size_t)l->groups + 1) * sizeof(int)) &&
+         !memcmp(k->column, a->column, a->begin[n] * sizeof *a->column);
+}
+
+/* Analyses the pattern in the inner workspace, with a copy of what to know it by. */
+static lcplug_error keep_analysis(void **kept, lcplug_workspace *inner, const lower_triangle *a,
+                                  const layout *l) {
+  size_t n = (size_t)a->n, groups = (size_t)l->groups;
+  *kept = NULL;
+  if (!inner) return LCPLUG_ERROR_MEMORY;
+  lcplug_workspace_reset(inner);
+  kept_analysis *k = TAKE(inner, kept_analysis, 1);
+  size_t *begin = TAKE(inner, size_t, n + 1);
+  int *column = TAKE(inner, int, a->begin[n]), *group_first = TAKE(inner, int, groups + 1);
+  if (!k || !begin || !column || !group_first) return LCPLUG_ERROR_MEMORY;
+  *k = (kept_analysis){a->n, l->groups, begin, column, group_first, {0}};
+  memcpy(begin, a->begin, (n + 1) * sizeof *begin);
+  memcpy(column, a->column, a->begin[n] * sizeof *column);
+  memcpy(group_first, l->group_first, (groups + 1) * sizeof *group_first);
+  lcplug_error error = lcplug_cholesky_analyze(&k->factor, a, l->groups, group_first, inner);
+  if (!error) *kept = k;
+  return error;
+}
+
 lcplug_error lcplug_box_source_sparse(box_source *s, const lower_triangle *lower, const layout *l,
                                       lcplug_workspace *workspace) {
-  *s = (box_source){.layout = l, .lower = lower, .factor = TAKE(workspace, cholesky, 1)};
-  if (!s->factor) return LCPLUG_ERROR_MEMORY;
-  return lcplug_cholesky_analyze(s->factor, lower, l->groups, l->group_first, workspace);
+  void **kept = lcplug_workspace_kept(workspace);
+  kept_analysis *last = *kept;
+  lcplug_error error = LCPLUG_OK;
+  *s = (box_source){.layout = l, .lower = lower};
+  if (last && is_same_pattern(last, lower, l)) lcplug_cholesky_load(&last->factor, lower);
+  else error = keep_analysis(kept, lcplug_workspace_inner(workspace), lower, l);
+  if (!error) s->factor = &((kept_analysis *)*kept)->factor;
+  return error;
 }
 
 void lcplug_box_source_apply(const box_source *s, const double *x, double *y) {

@@ -65,8 +65,7 @@ typedef struct box_source {
   double *dense; /* full symmetric, columns of ld numbers */
   size_t ld;
   const lower_triangle *lower;
-  cholesky *factor; /* of all rows; analysed at the first factorization */
-  int analysed;
+  cholesky *factor; /* of all rows; kept in the workspace as long as the pattern stays */
 } box_source;
 
 lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *problem, const layout *l,

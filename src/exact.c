@@ -12,7 +12,7 @@
 
 #include "sets.h"
 
-enum { ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60 };
+enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60 };
 
 /* A guess that leaves this many times what no force leaves is no help. */
 static const double FAR_OFF = 10.0;
@@ -23,6 +23,8 @@ typedef struct exact {
   const layout *layout;
   double *lo, *hi; /* of the present box, all rows */
   iteration *it;
+  places *memory; /* last time's places, or NULL */
+  int stage;      /* of these */
   lcplug_workspace *workspace;
 } exact;
 
@@ -50,12 +52,33 @@ static int start(box *p, iteration *it) {
   return 0;
 }
 
-static lcplug_error run_methods(box *p, iteration *it, lcplug_workspace *workspace) {
+/* Last time's places as the guess; 1 when solved. */
+static int try_memory(const exact *e, box *p, iteration *it) {
+  if (!lcplug_places_try(e->memory, e->stage)) return 0;
+  const unsigned char *last = e->memory->place[e->stage];
+  for (int k = 0; k < p->rows; k++) p->place[k] = last[e->layout->row[p->row[k]]];
+  int helped = lcplug_active_set(p, it, MEMORY_STEPS);
+  lcplug_places_judge(e->memory, helped);
+  if (helped || it->status == LCPLUG_TIME_LIMIT) return 1;
+  memcpy(p->x, it->x, (size_t)p->rows * sizeof *p->x);
+  lcplug_box_set_w(p);
+  return 0;
+}
+
+static void remember(const exact *e, const box *p, const iteration *it) {
+  if (!e->memory || it->status != LCPLUG_SOLVED) return;
+  unsigned char *next = e->memory->place[e->stage];
+  for (int k = 0; k < p->rows; k++) next[e->layout->row[p->row[k]]] = p->place[k];
+  e->memory->known |= 1 << e->stage;
+}
+
+static lcplug_error run_methods(const exact *e, box *p, iteration *it) {
+  if (try_memory(e, p, it)) return LCPLUG_OK;
   lcplug_guess_places(p);
   if (lcplug_active_set(p, it, ACTIVE_SET_STEPS) || it->status == LCPLUG_TIME_LIMIT)
     return LCPLUG_OK;
   memcpy(p->x, it->x, (size_t)p->rows * sizeof *p->x);
-  return lcplug_interior_point(p, it, INTERIOR_STEPS, workspace);
+  return lcplug_interior_point(p, it, INTERIOR_STEPS, e->workspace);
 }
 
 /* Solves the box lo <= x <= hi from it->x; puts the answer and its residual there. */
@@ -69,7 +92,8 @@ static lcplug_error solve_box(exact *e) {
   if (!inner.x) return LCPLUG_ERROR_MEMORY;
   inner.residual = INFINITY;
   memcpy(inner.x, p.x, (size_t)p.rows * sizeof *p.x);
-  if (!start(&p, &inner)) error = run_methods(&p, &inner, e->workspace);
+  if (!start(&p, &inner)) error = run_methods(e, &p, &inner);
+  remember(e, &p, &inner);
   lcplug_box_paste(&p, inner.x, it->x);
   inner.x = it->x;
   *it = inner;
@@ -93,11 +117,13 @@ static void bounds_from_normals(const layout *l, const double *x, double *bound)
 }
 
 static lcplug_error solve_ode(exact *e, double *bound) {
+  e->stage = 0;
   if (e->layout->frictions) {
     set_bounds(e, NULL);
     lcplug_error error = solve_box(e);
     if (error) return error;
   }
+  e->stage = 1;
   bounds_from_normals(e->layout, e->it->x, bound);
   set_bounds(e, bound);
   return solve_box(e);
@@ -158,9 +184,14 @@ static lcplug_error solve_pyramid(exact *e, double *bound, double *Ax) {
 }
 
 lcplug_error lcplug_exact_solve(box_source *source, lcplug_friction friction, iteration *it,
-                                double *bound, double *Ax, lcplug_workspace *workspace) {
+                                double *bound, double *Ax, places *memory,
+                                lcplug_workspace *workspace) {
   int n = source->layout->n;
-  exact e = {.source = source, .layout = source->layout, .it = it, .workspace = workspace};
+  exact e = {.source = source,
+             .layout = source->layout,
+             .it = it,
+             .memory = memory,
+             .workspace = workspace};
   e.lo = TAKE(workspace, double, n);
   e.hi = TAKE(workspace, double, n);
   if (!e.lo || !e.hi) return LCPLUG_ERROR_MEMORY;

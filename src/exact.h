@@ -7,13 +7,15 @@
 
 #include "box.h"
 #include "iterate.h"
+#include "places.h"
 
 /* 1 if the friction model is made of boxes, or the problem has no friction rows. */
 int lcplug_exact_offers(lcplug_friction friction, const layout *l);
 
 /* it->x: first guess and answer, all rows.  bound: receives the bounds of the friction rows.
- * Ax: receives A x of the answer. */
+ * Ax: receives A x of the answer.  memory: last time's places, or NULL. */
 lcplug_error lcplug_exact_solve(box_source *source, lcplug_friction friction, iteration *it,
-                                double *bound, double *Ax, lcplug_workspace *workspace);
+                                double *bound, double *Ax, places *memory,
+                                lcplug_workspace *workspace);
 
 #endif

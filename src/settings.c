@@ -62,6 +62,8 @@ static const option options[] = {
      "what a block of pgs sees of the others"},
     {"fallback", CHOICE, AT(fallback), fallbacks, 0, 0, 0, "auto|none|exact|upstream", "auto",
      "whom a preloaded solver asks when it misses tol"},
+    {"reuse", WHOLE, AT(reuse), NULL, 0, 1, 0, "0|1", "0",
+     "exact: try the last active set first; last digits then depend on what was solved before"},
     {"timing", WHOLE, AT(timing), NULL, 0, 1, 0, "0|1", "1", "measure the time of each solve"},
     {"stats", WHOLE, AT(stats), NULL, 0, 1, 0, "0|1", "0", "print a summary on stderr at exit"},
     {"warn", WHOLE, AT(warn), NULL, 0, INT_MAX, 0, "0 <= warn", "0",
@@ -181,7 +183,7 @@ lcplug_error lcplug_settings_check(const lcplug_settings *s) {
                 (unsigned)s->splitting <= LCPLUG_SPLITTING_JACOBI && (unsigned)s->fallback <= LCPLUG_FALLBACK_UPSTREAM;
   int numbers = s->max_iter >= 0 && s->tol >= 0.0 && s->tol <= 1.0 && s->time_limit >= 0.0 &&
                 s->omega > 0.0 && s->omega < 2.0;
-  int flags = (unsigned)s->timing <= 1 && (unsigned)s->stats <= 1 && s->warn >= 0 && (unsigned)s->help <= 1;
+  int flags = (unsigned)s->reuse <= 1 && (unsigned)s->timing <= 1 && (unsigned)s->stats <= 1 && s->warn >= 0 && (unsigned)s->help <= 1;
   return choices && numbers && flags ? LCPLUG_OK : LCPLUG_ERROR_SETTING;
 }
 

@@ -51,6 +51,8 @@ typedef struct small {
   int *row, rows, *kept, kept_rows;
   double *panel, *inverse, *floor, *vector;
   int steps;
+  places *memory; /* last time's places, or NULL */
+  int stage;      /* of these */
   /* the factor of the free rows, with the other rows and b below them */
   double *free_panel, *free_inverse;
   int free_ld;
@@ -255,6 +257,23 @@ INLINE void move_all(small *s) {
   for (int k = 0; k < s->rows; k++) s->place[s->row[k]] = (unsigned char)place_of(s, s->row[k]);
 }
 
+/* The first guess: last time's places, or from x and w. */
+INLINE void guess(small *s) {
+  if (!s->memory || !(s->memory->known >> s->stage & 1)) {
+    move_all(s);
+    return;
+  }
+  const unsigned char *last = s->memory->place[s->stage];
+  for (int k = 0; k < s->rows; k++) s->place[s->row[k]] = last[s->caller_row[s->row[k]]];
+}
+
+INLINE void remember(small *s) {
+  if (!s->memory) return;
+  for (int k = 0; k < s->rows; k++)
+    s->memory->place[s->stage][s->caller_row[s->row[k]]] = (unsigned char)place_of(s, s->row[k]);
+  s->memory->known |= 1 << s->stage;
+}
+
 /* Rows at a bound go there; the others are kept.  1 if any x moved. */
 INLINE int put_at_bounds(small *s) {
   int moved = 0;
@@ -362,7 +381,7 @@ INLINE int run_active_set(small *s, double unit) {
     s->steps++;
     return 1;
   }
-  move_all(s);
+  guess(s);
   for (int step = 0; step < MOST_STEPS; step++) {
     s->steps++;
     if (!solve_inside(s, unit)) return 0;
@@ -377,9 +396,11 @@ INLINE int run_active_set(small *s, double unit) {
 }
 
 INLINE int solve_stage(small *s, double unit, double tol) {
-  if (run_active_set(s, unit)) return 1;
-  if (!solve_from_inside(s, unit, tol)) return 0;
-  set_w(s);
+  if (!run_active_set(s, unit)) {
+    if (!solve_from_inside(s, unit, tol)) return 0;
+    set_w(s);
+  }
+  remember(s);
   return 1;
 }
 
@@ -472,8 +493,11 @@ INLINE void write_solution(const small *s, lcplug_solution *to) {
 }
 
 INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
-                 lcplug_solution *solution, lcplug_info *info) {
-  small s = {.problem = p, .workspace = workspace, .kernels = lcplug_kernels_best()};
+                 places *memory, lcplug_solution *solution, lcplug_info *info) {
+  small s = {.problem = p,
+             .workspace = workspace,
+             .kernels = lcplug_kernels_best(),
+             .memory = memory};
   uint64_t not_finite = 0;
   double rounding;
   if (!take_arrays(&s, workspace) || !load_rows(&s)) return 0;
@@ -483,6 +507,7 @@ INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double to
   for (int i = 0; i < s.ld; i++) s.w[i] = -s.b[i];
   int first_rows = s.rows;
   if (s.rows && !solve_stage(&s, unit_of(&s), tol)) return 0;
+  s.stage = 1;
   begin_second_stage(&s);
   double unit = unit_of(&s);
   if (s.rows > first_rows && !solve_stage(&s, unit, tol)) return 0;
@@ -502,20 +527,21 @@ INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double to
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static int solve_avx2(lcplug_workspace *workspace,
                                                       const lcplug_problem *p, double tol,
-                                                      lcplug_solution *solution, lcplug_info *info) {
-  return solve(workspace, p, tol, solution, info);
+                                                      places *memory, lcplug_solution *solution,
+                                                      lcplug_info *info) {
+  return solve(workspace, p, tol, memory, solution, info);
 }
 #endif
 
 static int solve_plain(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
-                       lcplug_solution *solution, lcplug_info *info) {
-  return solve(workspace, p, tol, solution, info);
+                       places *memory, lcplug_solution *solution, lcplug_info *info) {
+  return solve(workspace, p, tol, memory, solution, info);
 }
 
 int lcplug_small_solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
-                       lcplug_solution *solution, lcplug_info *info) {
+                       places *memory, lcplug_solution *solution, lcplug_info *info) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return solve_avx2(workspace, p, tol, solution, info);
+  if (__builtin_cpu_supports("avx2")) return solve_avx2(workspace, p, tol, memory, solution, info);
 #endif
-  return solve_plain(workspace, p, tol, solution, info);
+  return solve_plain(workspace, p, tol, memory, solution, info);
 }

@@ -8,6 +8,7 @@
 
 #include <lcplug/lcplug.h>
 
+#include "places.h"
 #include "workspace.h"
 
 enum {
@@ -17,8 +18,8 @@ enum {
 
 /* Solves the problem to `tol`, writes the solution and info, and returns 1.  Returns 0, and has
  * written nothing, for anything unusual: bad input, a singular matrix, an active set that does not
- * settle.  The general way then finds out what it is. */
+ * settle.  The general way then finds out what it is.  memory: last time's places, or NULL. */
 int lcplug_small_solve(lcplug_workspace *workspace, const lcplug_problem *problem, double tol,
-                       lcplug_solution *solution, lcplug_info *info);
+                       places *memory, lcplug_solution *solution, lcplug_info *info);
 
 #endif

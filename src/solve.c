@@ -11,6 +11,7 @@
 #include "fpenv.h"
 #include "iterate.h"
 #include "model.h"
+#include "places.h"
 #include "problem.h"
 #include "settings.h"
 #include "small.h"
@@ -52,6 +53,7 @@ typedef struct job {
   lcplug_matrix matrix; /* how A is stored */
   lcplug_solver solver; /* whose answer it is */
   model model;     /* of the last stage */
+  places *memory;  /* reuse=1: last time's places */
   double *bound;   /* friction=ode: frozen bounds */
   double *x, *Ax;  /* in solver order */
   iteration it;
@@ -153,7 +155,8 @@ static lcplug_error run_exact(job *j) {
                   : lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
   if (error) return error;
   j->matrix = dense ? LCPLUG_MATRIX_DENSE : LCPLUG_MATRIX_SPARSE;
-  return lcplug_exact_solve(&source, j->settings->friction, &j->it, j->bound, j->Ax, j->workspace);
+  return lcplug_exact_solve(&source, j->settings->friction, &j->it, j->bound, j->Ax, j->memory,
+                            j->workspace);
 }
 
 static int is_exact(const job *j) {
@@ -225,6 +228,11 @@ static int is_small(const lcplug_problem *p, const lcplug_settings *s) {
          s->friction == LCPLUG_FRICTION_ODE && s->matrix != LCPLUG_MATRIX_SPARSE;
 }
 
+/* The shape of a problem is read before it is checked as a whole. */
+static int may_reuse(const lcplug_problem *p, const lcplug_settings *s) {
+  return s->reuse && p->api == PROBLEM_API && p->n > 0 && p->n <= PROBLEM_LARGEST;
+}
+
 static lcplug_error check_call(const lcplug_problem *p, const lcplug_settings *settings,
                                const lcplug_solution *solution) {
   lcplug_error error = lcplug_settings_check(settings);
@@ -243,12 +251,16 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
   int small = is_small(problem, settings);
   int solved = small && problem->n <= TINY_MOST_ROWS &&
                lcplug_tiny_solve(problem, tol, solution, info);
+  places *memory = !solved && may_reuse(problem, settings)
+                       ? lcplug_places_find(lcplug_workspace_places(workspace), problem)
+                       : NULL;
   if (!solved && small) {
-    solved = lcplug_small_solve(workspace, problem, tol, solution, info);
+    solved = lcplug_small_solve(workspace, problem, tol, memory, solution, info);
     lcplug_workspace_reset(workspace);
   }
   if (!solved) {
-    job j = {.workspace = workspace, .problem = problem, .settings = settings};
+    job j = {
+        .workspace = workspace, .problem = problem, .settings = settings, .memory = memory};
     error = run_job(&j, solution, info, started);
     lcplug_workspace_reset(workspace);
   }

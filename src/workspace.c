@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "places.h"
+
 enum { ALIGNMENT = 64, SMALLEST_CHUNK = 16384, LARGE_PAGE = 2 << 20 };
 
 typedef struct chunk {
@@ -17,6 +19,9 @@ typedef struct chunk {
 struct lcplug_workspace {
   chunk *first;
   chunk *current; /* pieces come from here; chunks behind it are empty */
+  lcplug_workspace *inner;
+  void *kept;
+  places_table *places;
 };
 
 /* The header takes one cache line, so that the bytes behind it are aligned too. */
@@ -47,11 +52,22 @@ void lcplug_workspace_free(lcplug_workspace *workspace) {
     next = c->next;
     free(c);
   }
+  lcplug_workspace_free(workspace->inner);
+  lcplug_places_free(workspace->places);
   free(workspace);
 }
 
+lcplug_workspace *lcplug_workspace_inner(lcplug_workspace *workspace) {
+  if (!workspace->inner) workspace->inner = lcplug_workspace_create();
+  return workspace->inner;
+}
+
+void **lcplug_workspace_kept(lcplug_workspace *workspace) { return &workspace->kept; }
+
+places_table **lcplug_workspace_places(lcplug_workspace *workspace) { return &workspace->places; }
+
 size_t lcplug_workspace_bytes(const lcplug_workspace *workspace) {
-  size_t total = 0;
+  size_t total = workspace->inner ? lcplug_workspace_bytes(workspace->inner) : 0;
   for (const chunk *c = workspace->first; c; c = c->next) total += c->size;
   return total;
 }

@@ -24,6 +24,14 @@ void lcplug_release(lcplug_workspace *workspace, workspace_mark mark);
 /* Forgets every piece. */
 void lcplug_workspace_reset(lcplug_workspace *workspace);
 
+/* What outlives a solve.  The inner workspace is reset by whoever keeps something in it; `kept` is his
+ * way to find it again, NULL in the beginning. */
+lcplug_workspace *lcplug_workspace_inner(lcplug_workspace *workspace); /* NULL: out of memory */
+void **lcplug_workspace_kept(lcplug_workspace *workspace);
+
+/* Where this workspace remembers active sets (places.h). */
+struct places_table **lcplug_workspace_places(lcplug_workspace *workspace);
+
 #define TAKE(workspace, type, count) ((type *)lcplug_take((workspace), (size_t)(count), sizeof(type)))
 
 #endif

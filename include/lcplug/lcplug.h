@@ -176,6 +176,7 @@ typedef struct lcplug_settings {
   double tol;        /* 0: the solver's own tolerance */
   double time_limit; /* seconds, 0: none */
   double omega;      /* relaxation of pgs, in (0, 2) */
+  int32_t reuse;     /* not 0: try the last active set of a problem of the same shape first */
   int32_t timing;    /* not 0: measure info.seconds; two readings of the clock */
   int32_t stats;     /* preload: a summary on stderr at exit */
   int32_t warn;      /* preload: how many warnings to print on stderr */
