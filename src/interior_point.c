@@ -15,9 +15,10 @@
 
 #include "box.h"
 
-/* In units of the first mu: from here on the active set may try to finish; here nothing is left. */
-static const double CROSSOVER_MU = 1e-8, LEAST_MU = 1e-18;
-enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 2 };
+/* In units of the first mu: from here on the active set may try to finish; from here on steps that
+ * bring nothing are counted; here nothing is left. */
+static const double CROSSOVER_MU = 1e-8, IDLE_MU = 1e-14, LEAST_MU = 1e-28;
+enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 2, MOST_IDLE = 3, MOST_RECOVERIES = 3 };
 
 typedef struct interior {
   box *p;
@@ -203,24 +204,51 @@ static int look(interior *v) {
   return changes;
 }
 
+/* How far the method has come, to know when it is at its end. */
+typedef struct progress {
+  double first_mu, tried_mu; /* at the start, and when the active set last tried */
+  double residual;           /* the last one that was clearly better than the one before */
+  int idle;                  /* steps since then */
+  int recoveries;
+} progress;
+
+static int is_at_end(progress *g, const interior *v, double residual) {
+  g->idle++;
+  if (residual < 0.5 * g->residual) g->residual = residual, g->idle = 0;
+  return v->mu <= LEAST_MU * g->first_mu || (v->mu < IDLE_MU * g->first_mu && g->idle >= MOST_IDLE);
+}
+
+/* Steps have become tiny: a few products are far from all the others.  Starts anew from here, with
+ * multipliers that fit. */
+static int recover(progress *g, interior *v) {
+  if (g->recoveries++ == MOST_RECOVERIES) return 0;
+  lcplug_box_set_w(v->p);
+  v->pairs = 0;
+  begin(v);
+  g->first_mu = fmax(g->first_mu, v->mu);
+  g->tried_mu = INFINITY;
+  return 1;
+}
+
 lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_workspace *workspace) {
   interior v = {.p = p};
   if (!take_vectors(&v, p->rows, workspace)) return LCPLUG_ERROR_MEMORY;
   lcplug_box_set_w(p);
   begin(&v);
-  double first = v.mu, tried_at = INFINITY;
+  progress g = {.first_mu = v.mu, .tried_mu = INFINITY, .residual = INFINITY};
   for (int step = 0; step < steps; step++) {
     set_dual_residual(&v);
     if (lcplug_box_observe(p, it)) return LCPLUG_OK;
-    int changes = look(&v), last = v.mu <= LEAST_MU * first;
-    if (last || (changes == 0 && v.mu < CROSSOVER_MU * first && v.mu < 1e-3 * tried_at)) {
+    int changes = look(&v), last = is_at_end(&g, &v, it->residual);
+    int settled = changes == 0 && v.mu < CROSSOVER_MU * g.first_mu && v.mu < 1e-3 * g.tried_mu;
+    if (last || settled) {
       if (lcplug_active_set(p, it, CROSSOVER_STEPS) || last) return LCPLUG_OK;
       if (it->status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
-      tried_at = v.mu;
+      g.tried_mu = v.mu;
       set_dual_residual(&v);
     }
     it->factorizations++;
-    if (advance(&v) < 1e-8) break;
+    if (advance(&v) < 1e-6 && !recover(&g, &v)) break;
   }
   it->status = LCPLUG_STALLED;
   return LCPLUG_OK;
