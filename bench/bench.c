@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- small things -------------------------------------------------------------------------------- */
+/* ---- small things ---------------------------------------------------------------------------- */
 
 void *bench_need(void *memory) {
   if (memory) return memory;
@@ -38,7 +38,7 @@ double bench_median(double *numbers, int count) {
   return 0.5 * (numbers[(count - 1) / 2] + numbers[count / 2]);
 }
 
-/* ---- options ------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 typedef enum value { TEXT, NUMBER, FLAG } value;
 
@@ -60,8 +60,8 @@ enum { OPTIONS = sizeof option_table / sizeof *option_table };
 
 static int usage(FILE *out) {
   fputs("usage: bench [options] [FILE|FOLDER]...\n\n"
-        "Times upstream's solver and every one of lcplug on problems from scenes, or on the records\n"
-        "that are named.  $LCPLUG_PRELOAD names the preload object.\n\n",
+        "Times upstream's solver and every one of lcplug on problems from scenes, or on the\n"
+        "records that are named.  $LCPLUG_PRELOAD names the preload object.\n\n",
         out);
   for (int i = 0; i < OPTIONS; i++)
     fprintf(out, "  %-9s %s %s\n", option_table[i].name, option_table[i].value == FLAG ? " " : "X",
@@ -89,7 +89,7 @@ static int set_option(bench_options *options, char *const *argument) {
   return 0;
 }
 
-/* ---- the run ------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 typedef struct run {
   bench_options options;
@@ -202,7 +202,7 @@ static int run_all(run *r, int from_files) {
 }
 
 int main(int count, char **arguments) {
-  run r = {.options = {.output = "bench-results", .budget = 120, .limit = 2, .seed = 1, .seeds = 20}};
+  run r = {.options = {"bench-results", .budget = 120, .limit = 2, .seed = 1, .seeds = 20}};
   int at = 1, used = 1, status = 0;
   while (at < count && arguments[at][0] == '-' && used) {
     if (!strcmp(arguments[at], "--help")) return usage(stdout);

@@ -16,7 +16,7 @@
 /* A number that nobody has measured. */
 #define BENCH_UNKNOWN ((double)NAN)
 
-/* ---- options ------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 typedef struct bench_options {
   const char *output; /* folder of the results */
@@ -28,7 +28,7 @@ typedef struct bench_options {
   int large;          /* problems beyond n = 3000, too */
 } bench_options;
 
-/* ---- size classes -------------------------------------------------------------------------------- */
+/* ---- size classes ---------------------------------------------------------------------------- */
 
 /* A class: its problems have at most this many rows and more than the class before.  must and aim:
  * upstream's time over ours, the median of the class.  quota: how many problems make a good median
@@ -55,7 +55,7 @@ enum { BENCH_CLASS_COUNT = 9 };
 extern const bench_class bench_classes[BENCH_CLASS_COUNT];
 int bench_class_of(int n);
 
-/* ---- solvers ------------------------------------------------------------------------------------- */
+/* ---- solvers --------------------------------------------------------------------------------- */
 
 /* The ABI of dxSolveLCP. */
 typedef void bench_solver(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub,
@@ -86,7 +86,7 @@ void bench_tally_begin(const bench_options *options);
 void bench_count_messages(void);
 extern int bench_messages;
 
-/* ---- problems and results ------------------------------------------------------------------------ */
+/* ---- problems and results -------------------------------------------------------------------- */
 
 typedef struct bench_file {
   char path[4096];
@@ -155,14 +155,14 @@ int bench_upstream_failed(const bench_result *r);
 /* The swap's residual is at most ten times upstream's, or 1e-10. */
 int bench_good_enough(const bench_result *r);
 
-/* Times all solvers on p; upstream only if asked.  Returns 0 after a message if lcplug refuses p. */
+/* Times all solvers on p; upstream only if asked.  0 after a message if lcplug refuses p. */
 int bench_measure(const diff_problem *p, const bench_options *options, int with_upstream,
                   bench_result *result);
 
 /* How many calls of upstream bench_measure makes at this size. */
 int bench_upstream_calls(int n);
 
-/* ---- whole scenes -------------------------------------------------------------------------------- */
+/* ---- whole scenes ---------------------------------------------------------------------------- */
 
 typedef struct bench_step {
   int n, contacts;
@@ -188,7 +188,7 @@ int bench_failing_scenes(const bench_options *options, bench_failing **rows);
 /* Random scenes with seeds that nobody has tuned for. */
 void bench_fresh_scenes(const bench_options *options, bench_tally *tally);
 
-/* ---- report -------------------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 typedef struct bench_report {
   const bench_options *options;
@@ -208,7 +208,7 @@ void bench_report_csv(FILE *out, const bench_report *report);
 /* Time over n with gnuplot; 0 after a message if there is none. */
 int bench_plot(const char *path, const bench_report *report);
 
-/* ---- progress, on stderr ------------------------------------------------------------------------- */
+/* ---- progress, on stderr --------------------------------------------------------------------- */
 
 /* A bar with the time left on a terminal, else a line now and then.  Work is in any unit. */
 void bench_progress_begin(const char *what, double work);
@@ -217,7 +217,7 @@ void bench_progress_end(void);
 
 void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* ---- small things -------------------------------------------------------------------------------- */
+/* ---- small things ---------------------------------------------------------------------------- */
 
 /* Ends the program when there is no memory. */
 void *bench_need(void *memory);

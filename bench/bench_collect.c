@@ -3,10 +3,10 @@
  * Problem.   A median wants many problems of each size, from scenes of every kind, at several
  *            friction coefficients and CFMs; and they must be the same ones on every run.
  * Method.    Scenes are stepped with our solver: upstream would take hours.  Each run of a scene
- *            gives at most one problem of each size, four sizes to a power of two, drawn evenly from
- *            all that it posed: else small islands would crowd out the rest.  Of these, as many as
- *            each class wants are drawn again.  They go to files, as a hundred dense matrices of 3000
- *            rows would not fit into memory.
+ *            gives at most one problem of each size, four sizes to a power of two, drawn evenly
+ *            from all that it posed: else small islands would crowd out the rest.  Of these, as many
+ *            as each class wants are drawn again.  They go to files, as a hundred dense matrices of
+ *            3000 rows would not fit into memory.
  * Contract.  The same options give the same problems, as long as our answers keep their bits. */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -21,7 +21,7 @@
 
 #include <lcplug/record.h>
 
-/* ---- the plan ------------------------------------------------------------------------------------ */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 typedef struct plan {
   const char *kind;
@@ -53,12 +53,14 @@ static const plan plans[] = {
 };
 enum { PLANS = sizeof plans / sizeof *plans };
 
-static const plan large_plans[] = {{"boxes", 300, 1, 210}, {"mixed", 540, 1, 210}, {"wall", 14, 1, 10}};
+static const plan large_plans[] = {
+    {"boxes", 300, 1, 210}, {"mixed", 540, 1, 210}, {"wall", 14, 1, 10}};
 enum { LARGE_PLANS = sizeof large_plans / sizeof *large_plans };
 
 static const struct {
   double mu, cfm;
-} surfaces[] = {{0.5, 1e-10}, {1, 1e-5}, {INFINITY, 1e-10}, {0.5, 1e-5}, {1, 1e-10}, {INFINITY, 1e-5}};
+} surfaces[] = {{0.5, 1e-10}, {1, 1e-5},  {INFINITY, 1e-10},
+                {0.5, 1e-5},  {1, 1e-10}, {INFINITY, 1e-5}};
 enum { SURFACES = sizeof surfaces / sizeof *surfaces };
 
 /* Seconds that a run takes, roughly: ODE fills a dense matrix in each step. */
@@ -67,7 +69,7 @@ static double work_of(const plan *p) {
   return p->runs * p->steps * (1e-4 + 4e-9 * rows * rows);
 }
 
-/* ---- drawing ------------------------------------------------------------------------------------- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 enum { SIZES = 64 }; /* up to n = 65536 */
 static int size_of(int n) { return (int)fmin(4 * log2(n), SIZES - 1); }
@@ -135,7 +137,7 @@ static void run_plan(const plan *p, const bench_options *options, const char *fo
   }
 }
 
-/* ---- as many as each class wants ----------------------------------------------------------------- */
+/* ---- as many as each class wants ------------------------------------------------------------- */
 
 static void shuffle(bench_files *files, unsigned seed) {
   diff_random random = {seed};
@@ -174,7 +176,7 @@ void bench_collect(const bench_options *options, const char *folder, bench_files
   bench_progress_end();
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 void bench_files_add(bench_files *files, const char *path, int n) {
   if (files->count == files->capacity) {

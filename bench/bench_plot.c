@@ -55,8 +55,8 @@ static void write_script(FILE *out, const char *path, const bench_report *report
     if (has_points(report, &curves[i])) write_points(out, report, &curves[i]);
   for (int i = 0; i < CURVES; i++) {
     if (!has_points(report, &curves[i])) continue;
-    fprintf(out, "%s$%s using 1:2 with points %s title '%s'", separator, curves[i].name, curves[i].style,
-            curves[i].title);
+    fprintf(out, "%s$%s using 1:2 with points %s title '%s'", separator, curves[i].name,
+            curves[i].style, curves[i].title);
     separator = ", ";
   }
   fputc('\n', out);

@@ -1,7 +1,7 @@
 /* bench_progress.c - how far we are, on stderr.
  *
- * On a terminal one line that is written over; else a line when a part begins and ends, and one every
- * half minute between, for logs.  The time left is that of the work left at the speed so far. */
+ * On a terminal one line that is written over; else a line when a part begins and ends, and one
+ * every half minute between, for logs.  The time left is that of the work left at the speed so far. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
@@ -31,15 +31,16 @@ static void clear_line(void) {
 }
 
 static void show(void) {
-  double now = bench_seconds(), part = progress.work > 0 ? fmin(progress.done / progress.work, 1) : 1;
+  double part = progress.work > 0 ? fmin(progress.done / progress.work, 1) : 1;
+  double now = bench_seconds();
   double left = part > 0 ? (now - progress.started) * (1 - part) / part : 0;
   int filled = (int)(part * BAR), minutes = (int)(left / 60), seconds = (int)left % 60;
   progress.shown = now;
   if (progress.terminal) {
     char bar[BAR + 1] = "";
     for (int i = 0; i < BAR; i++) bar[i] = i < filled ? '#' : '.';
-    fprintf(stderr, "\r\033[K%-28s [%s] %3.0f %%  %d:%02d left", progress.what, bar, 100 * part, minutes,
-            seconds);
+    fprintf(stderr, "\r\033[K%-20s [%s] %3.0f %%  %d:%02d left", progress.what, bar, 100 * part,
+            minutes, seconds);
   } else {
     fprintf(stderr, "%s: %.0f %%, %d:%02d left\n", progress.what, 100 * part, minutes, seconds);
   }

@@ -1,7 +1,7 @@
 /* bench_report.c - what was measured, as Markdown tables and as CSV.
  *
- * Tables are padded, so that the same text serves the terminal and the README.  Ratios and residuals
- * are those of the swap: auto behind the ABI of dxSolveLCP. */
+ * Tables are padded, so that the same text serves the terminal and the README.  Ratios and
+ * residuals are those of the swap: auto behind the ABI of dxSolveLCP. */
 #define _GNU_SOURCE
 #include "bench.h"
 
@@ -48,7 +48,7 @@ int bench_good_enough(const bench_result *r) {
   return r->by[BY_SWAP].residual <= limit;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 enum { COLUMNS = 16, ROWS = 24, WIDTH = 32 };
 
@@ -118,7 +118,7 @@ static void cell_time(table *t, double seconds) {
   table_cell(t, "%.3g %s", seconds / units[k].unit, units[k].name);
 }
 
-/* ---- numbers of a class -------------------------------------------------------------------------- */
+/* ---- numbers of a class ---------------------------------------------------------------------- */
 
 /* A number of a result, BENCH_UNKNOWN where it has none. */
 typedef double getter(const bench_result *r, int by);
@@ -126,7 +126,9 @@ typedef double getter(const bench_result *r, int by);
 static double get_least(const bench_result *r, int by) { return r->by[by].least; }
 static double get_residual(const bench_result *r, int by) { return r->by[by].residual; }
 static double get_ratio(const bench_result *r, int by) { return (void)by, bench_ratio(r); }
-static double get_factorizations(const bench_result *r, int by) { return (void)by, r->factorizations; }
+static double get_factorizations(const bench_result *r, int by) {
+  return (void)by, r->factorizations;
+}
 
 typedef struct spread {
   int count;
@@ -160,7 +162,7 @@ static int is_any(const bench_result *r) { return (void)r, 1; }
 static int is_missed(const bench_result *r) { return r->missed; }
 static int is_worse(const bench_result *r) { return !bench_good_enough(r); }
 
-/* ---- the table of reach -------------------------------------------------------------------------- */
+/* ---- the table of reach ---------------------------------------------------------------------- */
 
 static const char *mark_of(const bench_class *c, double ratio) {
   if (isnan(ratio)) return "-";
@@ -196,21 +198,21 @@ static void reach_row(table *t, const bench_report *report, int class) {
 }
 
 static void write_reach(FILE *out, const bench_report *report) {
-  static const char *const head[] = {"n",        "problems",  "ratio",     "worst",   "must",  "aim",
-                                     "reached",  "res. up",   "worst",     "res. ours", "worst", "fact.",
-                                     "most",     "up failed", "missed",    "worse"};
+  static const char *const head[] = {
+      "n",     "problems",  "ratio", "worst", "must", "aim",       "reached", "res. up",
+      "worst", "res. ours", "worst", "fact.", "most", "up failed", "missed",  "worse"};
   table t;
   table_head(&t, head, COLUMNS);
   for (int class = 0; class < BENCH_CLASS_COUNT; class++) reach_row(&t, report, class);
   fprintf(out, "## Upstream's time over ours\n\n");
   table_write(out, &t);
-  fputs("ratio: median and worst of upstream's time over that of the swap (`auto` behind the ABI). res.:\n"
-        "residuals, median and worst. fact.: factorizations, median and most. up failed: problems that\n"
-        "upstream gave up, which have no ratio. missed: `auto` did not reach its tolerance. worse: a\n"
-        "residual above 1e-10 and above ten times upstream's.\n\n",
+  fputs("ratio: median and worst of upstream's time over that of the swap (`auto` behind the\n"
+        "ABI). res.: residuals, median and worst. fact.: factorizations, median and most. up\n"
+        "failed: problems that upstream gave up, which have no ratio. missed: `auto` did not reach\n"
+        "its tolerance. worse: a residual above 1e-10 and above ten times upstream's.\n\n",
         out);
   if (report->untimed)
-    fprintf(out, "The budget of %g s for upstream was used up: %d problems were not given to it.\n\n",
+    fprintf(out, "Upstream's budget of %g s was used up: problems without it: %d.\n\n",
             report->options->budget, report->untimed);
 }
 
@@ -229,15 +231,16 @@ static void write_slow(FILE *out, const bench_report *report) {
     if (!slowest || bench_ratio(r) < bench_ratio(slowest)) slowest = r;
   }
   if (!slowest) return;
-  fprintf(out, "Slower than 0.8 times upstream with n > 60: %d of %d problems (must: 0). ", slow, count);
+  fprintf(out, "Slower than 0.8 times upstream with n > 60: %d of %d problems (must: 0).\n", slow,
+          count);
   fprintf(out, "Slowest: %s, n %d, ratio %.2f.\n", slowest->name, slowest->n, bench_ratio(slowest));
   if (given_up)
-    fprintf(out, "Of %d further problems that upstream gives up, it leaves %d sooner than that.\n", given_up,
-            faster_to_give_up);
+    fprintf(out, "Of %d further problems that upstream gives up, it leaves %d sooner than that.\n",
+            given_up, faster_to_give_up);
   fputc('\n', out);
 }
 
-/* ---- the other tables ---------------------------------------------------------------------------- */
+/* ---- the other tables ------------------------------------------------------------------------ */
 
 static void write_times(FILE *out, const bench_report *report) {
   table t = {0};
@@ -256,8 +259,9 @@ static void write_times(FILE *out, const bench_report *report) {
       cell_residual(&t, spread_of(report, class, get_residual, by).median);
     }
   }
-  fprintf(out, "## Every solver\n\nMedian time and median residual. `pgs` and `apgd` have their default "
-               "settings,\nbut at most %g s per problem; `swap` is `auto` behind the ABI.\n\n",
+  fprintf(out,
+          "## Every solver\n\nMedian time and median residual. `pgs` and `apgd` have their default\n"
+          "settings, but at most %g s per problem; `swap` is `auto` behind the ABI.\n\n",
           report->options->limit);
   table_write(out, &t);
 }
@@ -273,13 +277,15 @@ static void write_memory(FILE *out, const bench_report *report) {
 static void write_step(FILE *out, const bench_step *step) {
   double ratio = step->solved / step->nothing;
   fprintf(out, "## A whole dWorldStep\n\n");
-  fprintf(out, "n %d: %.1f ms with lcplug, %.1f ms with a solver that does nothing: %.2fx (must: 2x, %s).\n\n",
-          step->n, 1e3 * step->solved, 1e3 * step->nothing, ratio, ratio <= 2 ? "reached" : "MISSED");
+  fprintf(out, "n %d: %.1f ms with lcplug, %.1f ms with a solver that does nothing: ", step->n,
+          1e3 * step->solved, 1e3 * step->nothing);
+  fprintf(out, "%.2fx (must: 2x, %s).\n\n", ratio, ratio <= 2 ? "reached" : "MISSED");
 }
 
 static void write_failing(FILE *out, const bench_report *report) {
-  static const char *const head[] = {"scene", "CFM",    "steps",   "most rows",     "upstream's errors",
-                                     "solves", "misses", "refused", "worst residual"};
+  static const char *const head[] = {"scene",  "CFM",     "steps",
+                                     "rows",   "upstream's errors", "solves",
+                                     "misses", "refused", "worst residual"};
   table t;
   table_head(&t, head, 9);
   for (int i = 0; i < report->failing_count; i++) {
@@ -296,8 +302,8 @@ static void write_failing(FILE *out, const bench_report *report) {
     table_cell(&t, "%ld", f->refused);
     cell_residual(&t, f->worst);
   }
-  fprintf(out, "## Scenes that upstream gives up\n\nTouching boxes; each scene once with upstream's solver "
-               "and once with ours.\n\n");
+  fprintf(out, "## Scenes that upstream gives up\n\nTouching boxes; each scene once with upstream's "
+               "solver and once with ours.\n\n");
   table_write(out, &t);
 }
 
@@ -343,7 +349,7 @@ void bench_report_write(FILE *out, const bench_report *report) {
   if (report->fresh) write_tally(out, report->fresh, "fresh random scenes of every kind");
 }
 
-/* ---- CSV ----------------------------------------------------------------------------------------- */
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
 static void csv_number(FILE *out, double number) {
   if (isnan(number)) fputc(',', out);

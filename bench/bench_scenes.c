@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- whole steps --------------------------------------------------------------------------------- */
+/* ---- whole steps ----------------------------------------------------------------------------- */
 
 typedef struct pose {
   dReal position[3], q[4], linear[3], angular[3];
@@ -60,6 +60,7 @@ void bench_whole_step(const bench_options *options, bench_step *step) {
   pose *poses = bench_need(calloc((size_t)scene_bodies(s), sizeof *poses));
   for (int k = 0, n = 0; k < MOST_STEPS && n < ROWS; k++) {
     bench_tally_begin(options);
+    snprintf(bench_tallied.scene, sizeof bench_tallied.scene, "%s%d", config.kind, config.size);
     step_with(s, bench_native);
     n = bench_tallied.most_rows;
     bench_progress_add(1);
@@ -74,7 +75,7 @@ void bench_whole_step(const bench_options *options, bench_step *step) {
   bench_progress_end();
 }
 
-/* ---- scenes that upstream gives up --------------------------------------------------------------- */
+/* ---- scenes that upstream gives up ----------------------------------------------------------- */
 
 /* A wall of 11 rows has the size of the one in ODE's crash demo; upstream would take minutes. */
 static bench_failing failing[] = {
@@ -110,7 +111,8 @@ int bench_failing_scenes(const bench_options *options, bench_failing **rows) {
       row->upstream_errors = bench_messages;
     }
     bench_tally_begin(options);
-    snprintf(bench_tallied.scene, sizeof bench_tallied.scene, "%s%d_c%g", row->kind, row->size, row->cfm);
+    snprintf(bench_tallied.scene, sizeof bench_tallied.scene, "%s%d_c%g", row->kind, row->size,
+             row->cfm);
     run_steps(row, bench_native);
     row->solves = bench_tallied.solves;
     row->misses = bench_tallied.misses;
@@ -124,7 +126,7 @@ int bench_failing_scenes(const bench_options *options, bench_failing **rows) {
   return FAILING;
 }
 
-/* ---- fresh scenes -------------------------------------------------------------------------------- */
+/* ---- fresh scenes ---------------------------------------------------------------------------- */
 
 /* Sizes from one to a few hundred rows, where nearly all calls of real programs are. */
 static const struct {
@@ -136,8 +138,8 @@ static const struct {
              {"rolling", 4, 40}};
 enum { FRESH = sizeof fresh / sizeof *fresh, FRESH_STEPS = 150 };
 
-/* Infinite friction and CFM 0 do not go together: the contacts of a body that is held from more than
- * one side then contradict one another, and there is no solution to find. */
+/* Infinite friction and CFM 0 do not go together: the contacts of a body that is held from more
+ * than one side then contradict one another, and there is no solution to find. */
 static scene_config fresh_config(int kind, unsigned seed) {
   diff_random r = {seed * 1000003u + (unsigned)kind};
   scene_config config = scene_config_default();

@@ -1,10 +1,10 @@
 /* bench_solvers.c - who solves when a scene is stepped.
  *
- * Problem.   Scenes must reach states with thousands of rows, where upstream takes a quarter of a
- *            minute per step; and a step must be run with no solver at all, to see what is ODE's own.
+ * Problem.   Scenes must reach states with thousands of rows, where upstream takes many seconds per
+ *            step; and a step must be run with no solver at all, to see what is ODE's own.
  * Method.    tests/diff/capture.c stands in libode's way and hands each problem on to the function
- *            that diff_libode() names.  The linker's --wrap puts our own in its place, which names a
- *            dispatcher.
+ *            that diff_libode() names.  The linker's --wrap puts our own in its place, which names
+ *            a dispatcher.
  * Contract.  One thread.  bench_native writes x and leaves all else as it came. */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -21,8 +21,8 @@ static bench_solver *current;
 
 void bench_step_with(bench_solver *solver) { current = solver; }
 
-static void hand_on(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub, double *lh,
-                    int *findex) {
+static void hand_on(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub,
+                    double *lh, int *findex) {
   current(arena, n, A, bx, w, nub, lh, findex);
 }
 
@@ -47,17 +47,18 @@ bench_solver *bench_swap(void) {
   void *object = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
   found = object ? (bench_solver *)dlsym(object, DIFF_SYMBOL) : NULL;
   if (!found)
-    bench_say("bench: LCPLUG_PRELOAD must name the preload object: %s\n", path ? dlerror() : "not set");
+    bench_say("bench: LCPLUG_PRELOAD must name the preload object: %s\n",
+              path ? dlerror() : "not set");
   return found;
 }
 
-void bench_nothing(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub, double *lh,
-                   int *findex) {
+void bench_nothing(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub,
+                   double *lh, int *findex) {
   (void)arena, (void)A, (void)w, (void)nub, (void)lh, (void)findex;
   for (unsigned i = 0; i < n; i++) bx[2 * i + 1] = 0;
 }
 
-/* ---- ours, counted ------------------------------------------------------------------------------- */
+/* ---- ours, counted --------------------------------------------------------------------------- */
 
 bench_tally bench_tallied;
 
@@ -76,7 +77,8 @@ static void keep_miss(const lcplug_problem *problem) {
   if (error) bench_say("bench: %s: %s\n", path, lcplug_error_text(error));
 }
 
-static void count_solve(const lcplug_problem *problem, lcplug_error error, const lcplug_info *info) {
+static void count_solve(const lcplug_problem *problem, lcplug_error error,
+                        const lcplug_info *info) {
   bench_tally *t = &bench_tallied;
   int missed = error || info->status != LCPLUG_SOLVED;
   t->solves++;
@@ -87,8 +89,8 @@ static void count_solve(const lcplug_problem *problem, lcplug_error error, const
   if (missed) keep_miss(problem);
 }
 
-void bench_native(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub, double *lh,
-                  int *findex) {
+void bench_native(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub,
+                  double *lh, int *findex) {
   static lcplug_workspace *workspace;
   (void)arena, (void)w;
   if (!workspace) workspace = bench_need(lcplug_workspace_create());
@@ -111,7 +113,7 @@ void bench_native(void *arena, unsigned n, double *A, double *bx, double *w, uns
   count_solve(&problem, error, &info);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 int bench_messages;
 

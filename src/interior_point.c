@@ -17,8 +17,10 @@
 
 /* In units of the first mu: from here on the active set may try to finish; from here on steps that
  * bring nothing are counted; here nothing is left. */
-static const double CROSSOVER_MU = 1e-8, IDLE_MU = 1e-14, LEAST_MU = 1e-28;
-enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 2, MOST_IDLE = 3, MOST_RECOVERIES = 3 };
+static const double CROSSOVER_MU = 1e-8, IDLE_MU = 1e-22, LEAST_MU = 1e-30;
+/* Of the diagonal, added to what is factorized: keeps a singular A from dropping pivots. */
+static const double BARRIER_TRACE = 1e-11;
+enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 2, MOST_IDLE = 5, MOST_RECOVERIES = 3 };
 
 typedef struct interior {
   box *p;
@@ -94,11 +96,11 @@ static void set_dual_residual(interior *v) {
   for (int k = 0; k < v->pairs; k++) v->r[v->row[k]] -= v->sign[k] * v->z[k];
 }
 
-/* What the factorization adds to the diagonal; the trace of A itself is for singular ones. */
+/* What the factorization adds to the diagonal. */
 static void set_barrier(interior *v) {
   box *p = v->p;
   memset(p->keep, 1, (size_t)p->rows);
-  for (int i = 0; i < p->rows; i++) p->extra[i] = 1e-13 * p->diagonal[i];
+  for (int i = 0; i < p->rows; i++) p->extra[i] = BARRIER_TRACE * p->diagonal[i];
   for (int k = 0; k < v->pairs; k++) p->extra[v->row[k]] += v->z[k] / v->s[k];
 }
 
