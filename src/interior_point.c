@@ -20,7 +20,10 @@
 static const double CROSSOVER_MU = 1e-8, IDLE_MU = 1e-22, LEAST_MU = 1e-30;
 /* Of the diagonal, added to what is factorized: keeps a singular A from dropping pivots. */
 static const double BARRIER_TRACE = 1e-11;
+/* What a plain step makes of mu. */
+static const double CAUTIOUS_TARGET = 0.3;
 enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 2, MOST_IDLE = 5, MOST_RECOVERIES = 3 };
+enum { MOST_LOST = 3, PLAIN_STEPS = 3 };
 
 typedef struct interior {
   box *p;
@@ -33,6 +36,9 @@ typedef struct interior {
   double *ds_more, *dz_more;    /* what one more corrector would add */
   unsigned char *seen;          /* places of the rows at the last look */
   double mu;                    /* mean of s z */
+  double lowest_mu;
+  int lost;                     /* steps that did not lower it */
+  int cautious;                 /* plain steps to take */
 } interior;
 
 static int take_vectors(interior *v, int rows, lcplug_workspace *workspace) {
@@ -84,7 +90,7 @@ static void begin(interior *v) {
     v->x[i] = x;
   }
   balance(v);
-  v->mu = mean_product(v);
+  v->mu = v->lowest_mu = mean_product(v);
   memset(v->seen, INSIDE, (size_t)p->rows);
 }
 
@@ -126,9 +132,13 @@ static void predictor(interior *v) {
   solve_for(v, v->p->matrix->factor_and_solve, v->dx, v->ds, v->dz);
 }
 
-static void corrector(interior *v, double target) {
+/* second_order: takes the predictor's product ds dz into account, Mehrotra's idea. */
+static void corrector(interior *v, double target, int second_order) {
   set_dual_side(v);
-  for (int k = 0; k < v->pairs; k++) v->c[k] = target - v->s[k] * v->z[k] - v->ds[k] * v->dz[k];
+  for (int k = 0; k < v->pairs; k++) {
+    double bend = second_order ? v->ds[k] * v->dz[k] : 0.0;
+    v->c[k] = target - v->s[k] * v->z[k] - bend;
+  }
   solve_for(v, v->p->matrix->solve, v->dx, v->ds, v->dz);
 }
 
@@ -172,13 +182,26 @@ static double one_more_corrector(interior *v, double target, double step) {
   return better;
 }
 
+/* Second-order steps can run in circles; a few plain ones towards the middle break them. */
+static void beware_of_circles(interior *v) {
+  if (v->cautious > 0) v->cautious--;
+  if (v->mu < 0.9 * v->lowest_mu) {
+    v->lowest_mu = v->mu;
+    v->lost = 0;
+  } else if (++v->lost == MOST_LOST) {
+    v->lost = 0;
+    v->cautious = PLAIN_STEPS;
+  }
+}
+
 /* One step of the method; returns its length. */
 static double advance(interior *v) {
   set_barrier(v);
   predictor(v);
   double after = mean_product_after(v, longest_step(v, v->ds, v->dz));
-  double ratio = v->mu > 0.0 ? after / v->mu : 0.0, target = ratio * ratio * ratio * v->mu;
-  corrector(v, target);
+  double ratio = v->mu > 0.0 ? after / v->mu : 0.0;
+  double target = v->cautious ? CAUTIOUS_TARGET * v->mu : ratio * ratio * ratio * v->mu;
+  corrector(v, target, !v->cautious);
   double step = longest_step(v, v->ds, v->dz);
   for (int more = 0; more < MOST_CORRECTORS && step < 0.9; more++) {
     double before = step;
@@ -189,6 +212,7 @@ static double advance(interior *v) {
   for (int i = 0; i < v->p->rows; i++) v->x[i] += step * v->dx[i];
   for (int k = 0; k < v->pairs; k++) v->s[k] += step * v->ds[k], v->z[k] += step * v->dz[k];
   v->mu = mean_product(v);
+  beware_of_circles(v);
   return step;
 }
 

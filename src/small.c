@@ -471,7 +471,7 @@ INLINE double residual_of(const small *s, double unit, double *rounding) {
     if (!(violation <= worst)) worst = violation;
     largest = d * fabs(x) > largest ? d * fabs(x) : largest;
   }
-  *rounding = 2.0 * DBL_EPSILON * largest / unit;
+  *rounding = 8.0 * DBL_EPSILON * largest / unit;
   return worst / unit;
 }
 

@@ -196,7 +196,7 @@ static int is_solved(const tiny *t, double tol, double unit, double *residual) {
     largest = force > largest ? force : largest;
   }
   *residual = worst / unit;
-  return *residual <= tol || worst <= 2.0 * DBL_EPSILON * largest;
+  return *residual <= tol || worst <= 8.0 * DBL_EPSILON * largest;
 }
 
 static void write_solution(const tiny *t, lcplug_solution *to) {
