@@ -208,8 +208,8 @@ static void write_reach(FILE *out, const bench_report *report) {
   table_write(out, &t);
   fputs("ratio: median and worst of upstream's time over that of the swap (`auto` behind the\n"
         "ABI). res.: residuals, median and worst. fact.: factorizations, median and most. up\n"
-        "failed: problems that upstream gave up, which have no ratio. missed: `auto` did not reach\n"
-        "its tolerance. worse: a residual above 1e-10 and above ten times upstream's.\n\n",
+        "failed: problems that upstream gave up, which have no ratio. missed: `auto` did not\n"
+        "reach its tolerance. worse: a residual above 1e-10 and above ten times upstream's.\n\n",
         out);
   if (report->untimed)
     fprintf(out, "Upstream's budget of %g s was used up: problems without it: %d.\n\n",
@@ -260,8 +260,8 @@ static void write_times(FILE *out, const bench_report *report) {
     }
   }
   fprintf(out,
-          "## Every solver\n\nMedian time and median residual. `pgs` and `apgd` have their default\n"
-          "settings, but at most %g s per problem; `swap` is `auto` behind the ABI.\n\n",
+          "## Every solver\n\nMedian time and median residual. `pgs` and `apgd` have their\n"
+          "default settings, but at most %g s per problem; `swap` is `auto` behind the ABI.\n\n",
           report->options->limit);
   table_write(out, &t);
 }
@@ -302,14 +302,14 @@ static void write_failing(FILE *out, const bench_report *report) {
     table_cell(&t, "%ld", f->refused);
     cell_residual(&t, f->worst);
   }
-  fprintf(out, "## Scenes that upstream gives up\n\nTouching boxes; each scene once with upstream's "
-               "solver and once with ours.\n\n");
+  fprintf(out, "## Scenes that upstream gives up\n\nTouching boxes; each scene once with "
+               "upstream's solver and once with ours.\n\n");
   table_write(out, &t);
 }
 
 static void write_tally(FILE *out, const bench_tally *t, const char *what) {
   double rate = t->solves ? 1000.0 * (double)t->misses / (double)t->solves : 0;
-  fprintf(out, "%ld solves up to n %d in %s: %ld misses, %.2f per 1000 (must: 1, %s); ", t->solves,
+  fprintf(out, "%ld solves up to n %d in %s: %ld missed, %.2f per 1000 (must: 1, %s); ", t->solves,
           t->most_rows, what, t->misses, rate, rate <= 1 ? "reached" : "MISSED");
   fprintf(out, "worst residual %.0e.\n\n", t->worst);
 }
