@@ -5,8 +5,8 @@
  * Method.    Scenes are stepped with our solver: upstream would take hours.  Each run of a scene
  *            gives at most one problem of each size, four sizes to a power of two, drawn evenly
  *            from all that it posed: else small islands would crowd out the rest.  Of these, as
- *            many as each class wants are drawn again.  They go to files, as a hundred dense matrices of
- *            3000 rows would not fit into memory.
+ *            many as each class wants are drawn again.  They go to files, as a hundred dense
+ *            matrices of 3000 rows would not fit into memory.
  * Contract.  The same options give the same problems, as long as our answers keep their bits. */
 #define _GNU_SOURCE
 #include "bench.h"

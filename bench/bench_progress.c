@@ -1,7 +1,7 @@
 /* bench_progress.c - how far we are, on stderr.
  *
  * On a terminal one line that is written over; else a line when a part begins and ends, and one
- * every half minute between, for logs.  The time left is what the rest takes at the speed so far. */
+ * every half minute between, for logs.  The time left is that of the rest at the speed so far. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 

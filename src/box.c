@@ -20,28 +20,8 @@ static double clip(double value, double lo, double hi) {
 
 /* ---- dense ---------------------------------------------------------------------------------------- */
 
-typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
-
-/* Not a function: returning such a vector is not part of the plain x86-64 ABI. */
-#define LOAD(from) (*(const four *)(from))
-
-/* Columns are padded with zeros to a multiple of four; x and y have room for as many. */
-static void multiply(const double *A, size_t ld, int rows, const double *x, double *y) {
-  for (size_t i = 0; i < ld; i += 4) {
-    four even = {0, 0, 0, 0}, odd = {0, 0, 0, 0};
-    int j = 0;
-    for (; j + 2 <= rows; j += 2) {
-      even += LOAD(A + (size_t)j * ld + i) * x[j];
-      odd += LOAD(A + (size_t)(j + 1) * ld + i) * x[j + 1];
-    }
-    if (j < rows) even += LOAD(A + (size_t)j * ld + i) * x[j];
-    even += odd;
-    *(four *)(y + i) = even;
-  }
-}
-
 static void dense_apply(const box *p, const double *x, double *y) {
-  multiply(p->dense, p->ld, p->rows, x, y);
+  p->kernels->multiply(p->dense, (int)p->ld, p->rows, x, y);
 }
 
 /* The kept rows as one panel, with the right side as the row below them: the factorization of the
@@ -205,7 +185,7 @@ lcplug_error lcplug_box_source_sparse(box_source *s, const lower_triangle *lower
 void lcplug_box_source_apply(const box_source *s, const double *x, double *y) {
   int n = s->layout->n;
   if (s->dense) {
-    multiply(s->dense, s->ld, n, x, y);
+    lcplug_kernels_best()->multiply(s->dense, (int)s->ld, n, x, y);
     return;
   }
   multiply_lower(n, s->lower->begin, s->lower->column, s->lower->value, x, y);

@@ -32,6 +32,8 @@ typedef struct cholesky_kernels {
    * contribute out of the rows below.  backward: w_pivots <- L^-T (w_pivots - the part of w_below). */
   void (*forward)(const double *panel, int ld, int pivots, const double *inverse, double *w);
   void (*backward)(const double *panel, int ld, int pivots, const double *inverse, double *w);
+  /* y = A x for `columns` columns of ld numbers, padded as a panel's; y has room for ld. */
+  void (*multiply)(const double *a, int ld, int columns, const double *x, double *y);
   const char *name;
 } cholesky_kernels;
 

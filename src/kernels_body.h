@@ -239,6 +239,26 @@ TARGET static void NAME(backward)(const double *l, int ld, int pivots, const dou
     NAME(backward_block)(l + j + (size_t)j * (size_t)ld, (size_t)ld, ld - j, inverse + j, w + j, 4);
 }
 
+/* --- products --- */
+
+INLINE void NAME(multiply_rows)(const double *a, size_t ld, int columns, const double *x, double *y,
+                                const int vectors) {
+  VEC sum[4];
+  UNROLL for (int v = 0; v < vectors; v++) sum[v] = ZERO;
+  for (int j = 0; j < columns; j++, a += ld) {
+    VEC xj = SPREAD(x + j);
+    UNROLL for (int v = 0; v < vectors; v++) sum[v] = FMA(LOAD(a + WIDTH * v), xj, sum[v]);
+  }
+  UNROLL for (int v = 0; v < vectors; v++) STORE_ANYWHERE(y + WIDTH * v, sum[v]);
+}
+
+TARGET static void NAME(multiply)(const double *a, int ld, int columns, const double *x, double *y) {
+  int i = 0;
+  for (; i + 4 * WIDTH <= ld; i += 4 * WIDTH)
+    NAME(multiply_rows)(a + i, (size_t)ld, columns, x, y + i, 4);
+  for (; i < ld; i += WIDTH) NAME(multiply_rows)(a + i, (size_t)ld, columns, x, y + i, 1);
+}
+
 #undef FOR_TILES
 #undef UNROLL
 #undef INLINE
