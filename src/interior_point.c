@@ -22,7 +22,7 @@ static const double CROSSOVER_MU = 1e-8, IDLE_MU = 1e-22, LEAST_MU = 1e-30;
 static const double BARRIER_TRACE = 1e-11;
 /* What a plain step makes of mu. */
 static const double CAUTIOUS_TARGET = 0.3;
-enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 2, MOST_IDLE = 5, MOST_RECOVERIES = 3 };
+enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 1, MOST_IDLE = 5, MOST_RECOVERIES = 3 };
 enum { MOST_LOST = 3, PLAIN_STEPS = 3 };
 
 typedef struct interior {

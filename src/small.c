@@ -23,7 +23,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { MOST_STEPS = 16, PATIENCE = 3, FEW_WRONG = 4, MOST_INTERIOR_STEPS = 60 };
+enum { MOST_STEPS = 30, PATIENCE = 3, FEW_WRONG = 4, MOST_INTERIOR_STEPS = 60 };
 
 /* A pivot that has lost this much of its diagonal element makes the matrix singular. */
 static const double TINY_PIVOT = 1e-13;

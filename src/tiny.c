@@ -10,7 +10,7 @@
 
 #include "finite.h"
 
-enum { N = TINY_MOST_ROWS, MOST_STEPS = 12, AT_LO = 0, INSIDE = 1, AT_HI = 2 };
+enum { N = TINY_MOST_ROWS, MOST_STEPS = 40, PATIENCE = 3, AT_LO = 0, INSIDE = 1, AT_HI = 2 };
 
 static const double TINY_PIVOT = 1e-13;
 static const double ROUNDING = 1e-12; /* w of the rows inside, in units of the largest b */
@@ -76,14 +76,16 @@ static int place_of(const tiny *t, int i) {
   return q < d * t->lo[i] ? AT_LO : q > d * t->hi[i] ? AT_HI : INSIDE;
 }
 
-static int move_all(tiny *t) {
-  int moved = 0;
-  for (int k = 0; k < t->rows; k++) {
-    int i = t->row[k], now = place_of(t, i);
-    moved |= now != t->place[i];
-    t->place[i] = now;
-  }
-  return moved;
+static void move_all(tiny *t) {
+  for (int k = 0; k < t->rows; k++) t->place[t->row[k]] = place_of(t, t->row[k]);
+}
+
+/* How many rows are not where they say they are; `last` is the last of them. */
+static int count_wrong(const tiny *t, int *last) {
+  int wrong = 0;
+  for (int k = 0; k < t->rows; k++)
+    if (place_of(t, t->row[k]) != t->place[t->row[k]]) wrong++, *last = t->row[k];
+  return wrong;
 }
 
 /* x_F -= A_FF^-1 w_F by L D L^T, row by row, the forward substitution on the way.  0 if singular. */
@@ -152,12 +154,16 @@ static int solve_stage(tiny *t, int *steps) {
     ++*steps;
     return 1;
   }
-  for (int k = 0; k < t->rows; k++) t->place[t->row[k]] = INSIDE;
+  int fewest = t->rows + 1, patience = PATIENCE, last = 0;
   move_all(t);
   for (int step = 0; step < MOST_STEPS; step++) {
     ++*steps;
     if (!solve_inside(t)) return 0;
-    if (!move_all(t)) return 1;
+    int wrong = count_wrong(t, &last);
+    if (wrong == 0) return 1;
+    if (wrong < fewest) fewest = wrong, patience = PATIENCE;
+    if (patience-- > 0) move_all(t);
+    else t->place[last] = place_of(t, last);
   }
   return 0;
 }
