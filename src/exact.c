@@ -78,6 +78,9 @@ static lcplug_error run_methods(const exact *e, box *p, iteration *it) {
   if (lcplug_active_set(p, it, ACTIVE_SET_STEPS) || it->status == LCPLUG_TIME_LIMIT)
     return LCPLUG_OK;
   memcpy(p->x, it->x, (size_t)p->rows * sizeof *p->x);
+  lcplug_error error = lcplug_interior_point(p, it, INTERIOR_STEPS, e->workspace);
+  if (error || it->status != LCPLUG_STALLED) return error;
+  set_to_zero(p); /* the other path is still cheaper than anybody else's */
   return lcplug_interior_point(p, it, INTERIOR_STEPS, e->workspace);
 }
 
