@@ -51,6 +51,7 @@ typedef struct small {
   int *row, rows, *kept, kept_rows;
   double *panel, *inverse, *floor, *vector;
   int steps;
+  int settles;    /* 0: no use trying active sets */
   places *memory; /* last time's places, or NULL */
   int stage;      /* of these */
   /* the factor of the free rows, with the other rows and b below them */
@@ -396,7 +397,7 @@ INLINE int run_active_set(small *s, double unit) {
 }
 
 INLINE int solve_stage(small *s, double unit, double tol) {
-  if (!run_active_set(s, unit)) {
+  if (!s->settles || !run_active_set(s, unit)) {
     if (!solve_from_inside(s, unit, tol)) return 0;
     set_w(s);
   }
@@ -493,10 +494,11 @@ INLINE void write_solution(const small *s, lcplug_solution *to) {
 }
 
 INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
-                 places *memory, lcplug_solution *solution, lcplug_info *info) {
+                 int settles, places *memory, lcplug_solution *solution, lcplug_info *info) {
   small s = {.problem = p,
              .workspace = workspace,
              .kernels = lcplug_kernels_best(),
+             .settles = settles,
              .memory = memory};
   uint64_t not_finite = 0;
   double rounding;
@@ -527,21 +529,22 @@ INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double to
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static int solve_avx2(lcplug_workspace *workspace,
                                                       const lcplug_problem *p, double tol,
-                                                      places *memory, lcplug_solution *solution,
+                                                      int settles, places *memory,
+                                                      lcplug_solution *solution,
                                                       lcplug_info *info) {
-  return solve(workspace, p, tol, memory, solution, info);
+  return solve(workspace, p, tol, settles, memory, solution, info);
 }
 #endif
 
-static int solve_plain(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
+static int solve_plain(lcplug_workspace *workspace, const lcplug_problem *p, double tol, int settles,
                        places *memory, lcplug_solution *solution, lcplug_info *info) {
-  return solve(workspace, p, tol, memory, solution, info);
+  return solve(workspace, p, tol, settles, memory, solution, info);
 }
 
-int lcplug_small_solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
+int lcplug_small_solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol, int settles,
                        places *memory, lcplug_solution *solution, lcplug_info *info) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return solve_avx2(workspace, p, tol, memory, solution, info);
+  if (__builtin_cpu_supports("avx2")) return solve_avx2(workspace, p, tol, settles, memory, solution, info);
 #endif
-  return solve_plain(workspace, p, tol, memory, solution, info);
+  return solve_plain(workspace, p, tol, settles, memory, solution, info);
 }

@@ -249,13 +249,15 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
   double tol = settings->tol > 0.0 ? settings->tol : solvers[LCPLUG_EXACT].tol;
   double started = settings->timing || settings->time_limit > 0.0 ? lcplug_now() : 0.0;
   int small = is_small(problem, settings);
-  int solved = small && problem->n <= TINY_MOST_ROWS &&
-               lcplug_tiny_solve(problem, tol, solution, info);
+  int tiny = small && problem->n <= TINY_MOST_ROWS
+                 ? lcplug_tiny_solve(problem, tol, solution, info)
+                 : 0;
+  int solved = tiny == 1;
   places *memory = !solved && may_reuse(problem, settings)
                        ? lcplug_places_find(lcplug_workspace_places(workspace), problem)
                        : NULL;
   if (!solved && small) {
-    solved = lcplug_small_solve(workspace, problem, tol, memory, solution, info);
+    solved = lcplug_small_solve(workspace, problem, tol, tiny == 0, memory, solution, info);
     lcplug_workspace_reset(workspace);
   }
   if (!solved) {

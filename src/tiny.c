@@ -10,7 +10,7 @@
 
 #include "finite.h"
 
-enum { N = TINY_MOST_ROWS, MOST_STEPS = 40, PATIENCE = 3, AT_LO = 0, INSIDE = 1, AT_HI = 2 };
+enum { N = TINY_MOST_ROWS, MOST_STEPS = 20, PATIENCE = 3, AT_LO = 0, INSIDE = 1, AT_HI = 2 };
 
 static const double TINY_PIVOT = 1e-13;
 static const double ROUNDING = 1e-12; /* w of the rows inside, in units of the largest b */
@@ -221,9 +221,9 @@ int lcplug_tiny_solve(const lcplug_problem *p, double tol, lcplug_solution *solu
   int steps = 0;
   if (!p->lo || !p->hi || p->nub || !load(&t, p)) return 0;
   int first_rows = t.rows;
-  if (t.rows && !solve_stage(&t, &steps)) return 0;
+  if (t.rows && !solve_stage(&t, &steps)) return -1;
   begin_second_stage(&t, p);
-  if (t.rows > first_rows && !solve_stage(&t, &steps)) return 0;
+  if (t.rows > first_rows && !solve_stage(&t, &steps)) return -1;
   double residual;
   if (!is_solved(&t, tol, unit_of(&t), &residual)) return 0;
   write_solution(&t, solution);

@@ -7,8 +7,8 @@
 
 enum { TINY_MOST_ROWS = 12 };
 
-/* As lcplug_small_solve, for n <= TINY_MOST_ROWS; takes no memory.  Returns 0, and has written
- * nothing, for whatever it does not like. */
+/* As lcplug_small_solve, for n <= TINY_MOST_ROWS; takes no memory.  Returns 1 when solved; else it has
+ * written nothing: 0 for a problem that it does not like, -1 if the active set did not settle. */
 int lcplug_tiny_solve(const lcplug_problem *problem, double tol, lcplug_solution *solution,
                       lcplug_info *info);
 

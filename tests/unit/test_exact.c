@@ -15,10 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include "small.h"
 #include "support.h"
 #include "tiny.h"
@@ -879,25 +875,33 @@ static void solve_sequence(instance *const *p, int count) {
   lcplug_workspace_free(workspace);
 }
 
+/* Frees memory that is full of `value`: what a later malloc of this size, two places a row, may get. */
+static void leave_behind(size_t size, unsigned char value) {
+  unsigned char volatile *piece[7];
+  for (int k = 0; k < 7; k++) {
+    piece[k] = malloc(size);
+    ck_assert(piece[k] != NULL);
+    for (size_t i = 0; i < size; i++) piece[k][i] = value;
+  }
+  for (int k = 0; k < 7; k++) free((void *)piece[k]);
+}
+
 /* With reuse an answer may depend on the ones before, but on nothing else: the same sequence twice, same
  * bits, whatever lies in fresh memory. */
 START_TEST(reuse_repeats_itself) {
-  enum { STEPS = 10 };
+  enum { STEPS = 20 };
   rng r = {270 + (uint64_t)_i};
-  instance *first[STEPS], *second[STEPS];
+  instance *first[STEPS], *second[STEPS], *p = wall_of(&r, reuse_sizes[_i], 1e-3, 0.5);
   for (int k = 0; k < STEPS; k++) {
-    first[k] = wall_of(&r, reuse_sizes[_i], 1e-3, 0.5);
-    for (int i = 0; i < first[k]->n; i += 3)
-      if (rng_below(&r, 3) < 2) first[k]->b[i] = -first[k]->b[i];
+    first[k] = instance_copy(p);
+    for (int c = 0; c < p->n; c += 3) /* about one contact opens, each time another */
+      if (rng_below(&r, p->n / 3) == 0) first[k]->b[c] = -0.5;
     second[k] = instance_copy(first[k]);
   }
-#if defined(__GLIBC__) && defined(M_PERTURB)
-  mallopt(M_PERTURB, 0xff); /* new memory is filled with the complement: 0 */
+  instance_free(p);
+  leave_behind(2 * (size_t)first[0]->n, 0);
   solve_sequence(first, STEPS);
-  mallopt(M_PERTURB, 0xfe); /* 1 */
-#else
-  solve_sequence(first, STEPS);
-#endif
+  leave_behind(2 * (size_t)first[0]->n, 1);
   solve_sequence(second, STEPS);
   for (int k = 0; k < STEPS; k++) {
     ck_assert_msg(same_bits(first[k], second[k]), "step %d, n = %d", k, first[k]->n);
