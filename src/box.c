@@ -296,9 +296,14 @@ double lcplug_box_source_unit(const box_source *s, const double *lo, const doubl
   return unit > 0.0 ? unit : largest_b > 0.0 ? largest_b : 1.0;
 }
 
-/* An interval so short that no force in it changes w beyond rounding is a single value. */
-static int is_fixed(const box_source *s, int row, double lo, double hi, double unit) {
-  return source_diagonal(s, row) * (hi - lo) <= NEGLIGIBLE * unit;
+/* Rows without a choice, and their value: an interval so short that no force in it changes w beyond
+ * rounding, and a row of zeros, whose force goes to the bound that b points at, if there is one. */
+static int is_fixed(const box_source *s, int row, double lo, double hi, double unit, double *value) {
+  double d = source_diagonal(s, row), b = s->layout->b[row];
+  *value = clip(0.0, lo, hi);
+  if (d > 0.0) return d * (hi - lo) <= NEGLIGIBLE * unit;
+  if (b != 0.0) *value = b > 0.0 ? hi : lo;
+  return isfinite(*value);
 }
 
 lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const double *hi, double *x,
@@ -310,9 +315,10 @@ lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const doubl
   if (!row || !box_row || !pushed) return LCPLUG_ERROR_MEMORY;
   *p = (box){.row = row, .unit = lcplug_box_source_unit(s, lo, hi)};
   for (int i = 0; i < n; i++) {
-    int fixed = is_fixed(s, i, lo[i], hi[i], p->unit);
+    double value;
+    int fixed = is_fixed(s, i, lo[i], hi[i], p->unit, &value);
     box_row[i] = fixed ? -1 : p->rows;
-    if (fixed) forced |= (x[i] = clip(0.0, lo[i], hi[i])) != 0.0;
+    if (fixed) forced |= (x[i] = value) != 0.0;
     else row[p->rows++] = i;
   }
   if (!take_vectors(p, workspace)) return LCPLUG_ERROR_MEMORY;
@@ -362,7 +368,8 @@ double lcplug_box_residual(const box *p, const double *x, const double *w) {
   double worst = 0.0;
   for (int i = 0; i < p->rows; i++) {
     double violation = row_violation(x[i], w[i], p->diagonal[i], p->lo[i], p->hi[i]);
-    if (!(violation <= worst)) worst = violation;
+    if (isnan(violation)) return INFINITY;
+    worst = violation > worst ? violation : worst;
   }
   return worst <= DBL_MAX ? worst / p->unit : INFINITY;
 }
@@ -376,7 +383,8 @@ double lcplug_box_source_residual(const box_source *s, const double *lo, const d
     double clipped = clip(x[i], lo[i], hi[i]), d = source_diagonal(s, i);
     double violation = clipped != x[i] ? d * fabs(x[i] - clip(x[i] - w / d, lo[i], hi[i]))
                                        : row_violation(x[i], w, d, lo[i], hi[i]);
-    if (!(violation <= worst)) worst = violation;
+    if (isnan(violation)) return INFINITY;
+    worst = violation > worst ? violation : worst;
   }
   return worst <= DBL_MAX ? worst / unit : INFINITY;
 }

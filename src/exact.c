@@ -56,7 +56,11 @@ static int start(box *p, iteration *it) {
 static int try_memory(const exact *e, box *p, iteration *it) {
   if (!lcplug_places_try(e->memory, e->stage)) return 0;
   const unsigned char *last = e->memory->place[e->stage];
-  for (int k = 0; k < p->rows; k++) p->place[k] = last[e->layout->row[p->row[k]]];
+  for (int k = 0; k < p->rows; k++) {
+    unsigned char then = last[e->layout->row[p->row[k]]];
+    int nowhere = isinf(then == AT_LO ? p->lo[k] : then == AT_HI ? p->hi[k] : 0.0);
+    p->place[k] = nowhere ? INSIDE : then;
+  }
   int helped = lcplug_active_set(p, it, MEMORY_STEPS);
   lcplug_places_judge(e->memory, helped);
   if (helped || it->status == LCPLUG_TIME_LIMIT) return 1;
@@ -84,6 +88,16 @@ static lcplug_error run_methods(const exact *e, box *p, iteration *it) {
   return lcplug_interior_point(p, it, INTERIOR_STEPS, e->workspace);
 }
 
+/* An answer from inside is only near its bounds.  The bounds of friction follow from the normals of
+ * the first stage, and a contact that is open must be open to the letter. */
+static void put_at_bounds(box *p, double *x) {
+  memcpy(p->x, x, (size_t)p->rows * sizeof *p->x);
+  lcplug_box_set_w(p);
+  lcplug_guess_places(p);
+  for (int k = 0; k < p->rows; k++)
+    if (p->place[k] != INSIDE) x[k] = p->place[k] == AT_LO ? p->lo[k] : p->hi[k];
+}
+
 /* Solves the box lo <= x <= hi from it->x; puts the answer and its residual there. */
 static lcplug_error solve_box(exact *e) {
   box p;
@@ -96,6 +110,7 @@ static lcplug_error solve_box(exact *e) {
   inner.residual = INFINITY;
   memcpy(inner.x, p.x, (size_t)p.rows * sizeof *p.x);
   if (!start(&p, &inner)) error = run_methods(e, &p, &inner);
+  if (e->stage == 0 && e->layout->frictions) put_at_bounds(&p, inner.x);
   remember(e, &p, &inner);
   lcplug_box_paste(&p, inner.x, it->x);
   inner.x = it->x;

@@ -23,6 +23,8 @@ static const double BARRIER_TRACE = 1e-11;
 /* What a plain step makes of mu. */
 static const double CAUTIOUS_TARGET = 0.3;
 enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 1, MOST_IDLE = 5, MOST_RECOVERIES = 3 };
+/* Who asks for no more than this does not pay for more. */
+static const double COARSE = 1e-8;
 enum { MOST_LOST = 3, PLAIN_STEPS = 3 };
 
 typedef struct interior {
@@ -78,9 +80,11 @@ static void balance(interior *v) {
 /* Moves x inside its bounds and gives every bound a multiplier that fits w. */
 static void begin(interior *v) {
   box *p = v->p;
+  double least = DBL_MIN; /* a row of zeros counts as the rounding error of the largest row */
+  for (int i = 0; i < p->rows; i++) least = fmax(least, DBL_EPSILON * p->diagonal[i]);
   for (int i = 0; i < p->rows; i++) {
     int has_lo = p->lo[i] > -INFINITY, has_hi = p->hi[i] < INFINITY;
-    double room = fmax(fabs(p->x[i]), p->unit / fmax(p->diagonal[i], DBL_MIN));
+    double room = fmax(fabs(p->x[i]), p->unit / fmax(p->diagonal[i], least));
     if (has_lo && has_hi) room = fmin(room, 0.25 * (p->hi[i] - p->lo[i]));
     double x = p->x[i];
     if (has_lo) x = fmax(x, p->lo[i] + room);
@@ -256,6 +260,16 @@ static int recover(progress *g, interior *v) {
   return 1;
 }
 
+/* An interior iterate that meets the tolerance is near its bounds but not at them; one active set puts
+ * it there.  Kept if it is as good. */
+static void polish(interior *v, iteration *it) {
+  if (it->status != LCPLUG_SOLVED || it->tol > COARSE) return;
+  look(v);
+  it->factorizations++;
+  lcplug_active_set(v->p, it, 1);
+  it->status = LCPLUG_SOLVED;
+}
+
 lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_workspace *workspace) {
   interior v = {.p = p};
   if (!take_vectors(&v, p->rows, workspace)) return LCPLUG_ERROR_MEMORY;
@@ -264,7 +278,10 @@ lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_work
   progress g = {.first_mu = v.mu, .tried_mu = INFINITY, .residual = INFINITY};
   for (int step = 0; step < steps; step++) {
     set_dual_residual(&v);
-    if (lcplug_box_observe(p, it)) return LCPLUG_OK;
+    if (lcplug_box_observe(p, it)) {
+      polish(&v, it);
+      return LCPLUG_OK;
+    }
     int changes = look(&v), last = is_at_end(&g, &v, it->residual);
     int settled = changes == 0 && v.mu < CROSSOVER_MU * g.first_mu && v.mu < 1e-3 * g.tried_mu;
     if (last || settled) {

@@ -37,19 +37,22 @@ int lcplug_iteration_begin(iteration *it, const model *m, double *Ax, lcplug_wor
     }
   }
   lcplug_release(workspace, mark);
-  int solved = it->residual <= fmax(it->tol, lcplug_rounding_level(m, it->x));
+  double rounding = fmin(lcplug_rounding_level(m, it->x), ROUNDING_EXCUSES);
+  int solved = it->residual <= fmax(it->tol, rounding);
   it->status = solved ? LCPLUG_SOLVED : LCPLUG_ITERATION_LIMIT;
   return solved;
 }
 
 int lcplug_iteration_keep(iteration *it, int n, const double *x, double residual, double rounding) {
   it->iterations++;
+  double allowed = it->tol;
   if (residual < it->residual) {
     it->residual = residual;
     memcpy(it->x, x, (size_t)n * sizeof *x);
+    allowed = fmax(it->tol, fmin(rounding, ROUNDING_EXCUSES)); /* of this x, and no other */
   }
   it->status = LCPLUG_ITERATION_LIMIT;
-  if (it->residual <= fmax(it->tol, rounding)) it->status = LCPLUG_SOLVED;
+  if (it->residual <= allowed) it->status = LCPLUG_SOLVED;
   else if (it->deadline < INFINITY && lcplug_now() > it->deadline) it->status = LCPLUG_TIME_LIMIT;
   return it->status != LCPLUG_ITERATION_LIMIT;
 }

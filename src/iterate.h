@@ -18,6 +18,9 @@ typedef struct iteration {
   double *x; /* best iterate; on entry the first guess */
 } iteration;
 
+/* Rounding excuses a residual up to here; forces so large that it would excuse more are no answer. */
+#define ROUNDING_EXCUSES 1e-6
+
 /* Seconds on the monotonic clock. */
 double lcplug_now(void);
 

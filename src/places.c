@@ -2,6 +2,9 @@
 #include "places.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "box.h"
 
 enum { ENTRIES = 64, LONGEST_PAUSE = 64 };
 
@@ -26,6 +29,7 @@ static int renew(places *p, uint64_t key, int rows) {
   clear(p);
   unsigned char *memory = malloc(PLACES_STAGES * (size_t)rows);
   if (!memory) return 0;
+  memset(memory, INSIDE, PLACES_STAGES * (size_t)rows); /* rows that had no choice are not stored */
   *p = (places){.key = key, .rows = rows};
   for (int stage = 0; stage < PLACES_STAGES; stage++) p->place[stage] = memory + (size_t)stage * (size_t)rows;
   return 1;

@@ -23,7 +23,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { MOST_STEPS = 30, PATIENCE = 3, FEW_WRONG = 4, MOST_INTERIOR_STEPS = 60 };
+enum { MOST_STEPS = 30, PATIENCE = 3, FEW_WRONG = 4, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 60 };
 
 /* A pivot that has lost this much of its diagonal element makes the matrix singular. */
 static const double TINY_PIVOT = 1e-13;
@@ -258,14 +258,19 @@ INLINE void move_all(small *s) {
   for (int k = 0; k < s->rows; k++) s->place[s->row[k]] = (unsigned char)place_of(s, s->row[k]);
 }
 
-/* The first guess: last time's places, or from x and w. */
-INLINE void guess(small *s) {
-  if (!s->memory || !(s->memory->known >> s->stage & 1)) {
+/* The first guess: last time's places, which returns 1, or from x and w. */
+INLINE int guess(small *s) {
+  if (!lcplug_places_try(s->memory, s->stage)) {
     move_all(s);
-    return;
+    return 0;
   }
   const unsigned char *last = s->memory->place[s->stage];
-  for (int k = 0; k < s->rows; k++) s->place[s->row[k]] = last[s->caller_row[s->row[k]]];
+  for (int k = 0; k < s->rows; k++) {
+    int i = s->row[k], then = last[s->caller_row[i]];
+    int nowhere = isinf(then == AT_LO ? s->lo[i] : then == AT_HI ? s->hi[i] : 0.0);
+    s->place[i] = (unsigned char)(nowhere ? INSIDE : then);
+  }
+  return 1;
 }
 
 INLINE void remember(small *s) {
@@ -382,11 +387,15 @@ INLINE int run_active_set(small *s, double unit) {
     s->steps++;
     return 1;
   }
-  guess(s);
+  int remembered = guess(s);
   for (int step = 0; step < MOST_STEPS; step++) {
     s->steps++;
     if (!solve_inside(s, unit)) return 0;
     int wrong = count_wrong(s, &last);
+    if (remembered && (wrong == 0 || step == STEPS_THAT_HELP)) {
+      lcplug_places_judge(s->memory, wrong == 0);
+      remembered = 0;
+    }
     if (wrong == 0) return 1;
     if (wrong < fewest) fewest = wrong, patience = PATIENCE;
     if (patience-- > 0) move_all(s);
@@ -409,6 +418,11 @@ INLINE int solve_stage(small *s, double unit, double tol) {
 
 /* The bounds of ODE's friction, from the normal forces of stage one; the rows that they let in. */
 INLINE void begin_second_stage(small *s) {
+  /* An answer from inside is only near its bound; a contact that is open must be open to the letter. */
+  for (int k = 0; k < s->rows; k++) {
+    int i = s->row[k], now = place_of(s, i);
+    if (now != INSIDE) s->x[i] = now == AT_LO ? s->lo[i] : s->hi[i];
+  }
   for (int k = 0; k < s->n; k++) {
     if (s->normal[k] < 0) continue;
     double normal = s->x[s->normal[k]];
@@ -460,16 +474,19 @@ INLINE void finish(small *s) {
 INLINE double residual_of(const small *s, double unit, double *rounding) {
   const lcplug_problem *p = s->problem;
   double worst = 0.0, largest = 0.0;
+  *rounding = 0.0;
   for (int c = 0; c < s->frees; c++) {
     int i = s->free_row[c];
     double size = fabs(s->full_w[i]), force = p->A[(size_t)i * (p->stride + 1)] * fabs(s->full_x[i]);
-    if (!(size <= worst)) worst = size;
+    if (isnan(size)) return INFINITY;
+    worst = size > worst ? size : worst;
     largest = force > largest ? force : largest;
   }
   for (int k = 0; k < s->n; k++) {
     double w = s->full_w[s->caller_row[k]], x = s->x[k], d = s->scale[k], size = fabs(w);
     double room = d * (w > 0.0 ? x - s->lo[k] : s->hi[k] - x), violation = size < room ? size : room;
-    if (!(violation <= worst)) worst = violation;
+    if (isnan(violation)) return INFINITY;
+    worst = violation > worst ? violation : worst;
     largest = d * fabs(x) > largest ? d * fabs(x) : largest;
   }
   *rounding = 8.0 * DBL_EPSILON * largest / unit;
@@ -482,14 +499,13 @@ INLINE void write_solution(const small *s, lcplug_solution *to) {
     to->x[(size_t)i * x_step] = s->full_x[i];
     if (to->w) to->w[i] = s->full_w[i];
   }
-  if (!to->lo || !to->hi) return;
   for (int c = 0; c < s->frees; c++) {
-    to->lo[(size_t)s->free_row[c] * step] = -INFINITY;
-    to->hi[(size_t)s->free_row[c] * step] = INFINITY;
+    if (to->lo) to->lo[(size_t)s->free_row[c] * step] = -INFINITY;
+    if (to->hi) to->hi[(size_t)s->free_row[c] * step] = INFINITY;
   }
   for (int k = 0; k < s->n; k++) {
-    to->lo[(size_t)s->caller_row[k] * step] = s->lo[k];
-    to->hi[(size_t)s->caller_row[k] * step] = s->hi[k];
+    if (to->lo) to->lo[(size_t)s->caller_row[k] * step] = s->lo[k];
+    if (to->hi) to->hi[(size_t)s->caller_row[k] * step] = s->hi[k];
   }
 }
 
@@ -515,7 +531,7 @@ INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double to
   if (s.rows > first_rows && !solve_stage(&s, unit, tol)) return 0;
   finish(&s);
   double residual = residual_of(&s, unit, &rounding);
-  if (!(residual <= tol || residual <= rounding)) return 0;
+  if (!(residual <= tol || (residual <= rounding && residual <= ROUNDING_EXCUSES))) return 0;
   write_solution(&s, solution);
   *info = (lcplug_info){.status = LCPLUG_SOLVED,
                         .solver = LCPLUG_EXACT,

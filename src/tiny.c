@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "finite.h"
+#include "iterate.h"
 
 enum { N = TINY_MOST_ROWS, MOST_STEPS = 20, PATIENCE = 3, AT_LO = 0, INSIDE = 1, AT_HI = 2 };
 
@@ -198,11 +199,13 @@ static int is_solved(const tiny *t, double tol, double unit, double *residual) {
   double worst = 0.0, largest = 0.0;
   for (int i = 0; i < t->n; i++) {
     double left = violation(t, i, t->x[i], t->w[i]), force = t->A[i][i] * fabs(t->x[i]);
-    if (!(left <= worst)) worst = left;
+    if (isnan(left)) return 0;
+    worst = left > worst ? left : worst;
     largest = force > largest ? force : largest;
   }
   *residual = worst / unit;
-  return *residual <= tol || worst <= 8.0 * DBL_EPSILON * largest;
+  return *residual <= tol ||
+         (worst <= 8.0 * DBL_EPSILON * largest && *residual <= ROUNDING_EXCUSES);
 }
 
 static void write_solution(const tiny *t, lcplug_solution *to) {
