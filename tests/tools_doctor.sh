@@ -151,6 +151,14 @@ agrees() {
   fi
 }
 
+# Its message handler knows what upstream says when it gives up.
+cat "$folder/world.c" - >"$folder/watch.c" <<'END'
+const char *volatile watched = "LCP internal error, s <= 0";
+END
+# shellcheck disable=SC2086
+compile watch -DSTEP=dWorldStep "$folder/watch.c" $ode_libs
+doctor "a program that watches for upstream's message" 0 "the swap takes effect" "$folder/watch"
+agrees "$folder/watch"
 doctor "a program with dWorldStep" 0 "the swap takes effect" "$folder/step"
 says "libode is needed directly" "needs libode: yes (libode.so.* directly)"
 says "libode is found" "libode found: yes"

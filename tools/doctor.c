@@ -45,7 +45,7 @@ static const struct solver_symbol {
 enum { SOLVER_SYMBOLS = sizeof solver_symbols / sizeof *solver_symbols };
 
 /* A message of the solver, in every version of it: it betrays a copy whose symbols are stripped. */
-static const char solver_message[] = "LCP internal error";
+static const char solver_message[] = "LCP internal error, s <= 0";
 
 /* The functions whose callers matter. */
 enum { STEP, QUICK_STEP, TEST_SOLVE, CALLS };
@@ -108,10 +108,12 @@ static const struct solver_symbol *exported_solver(const elf_file *elf) {
   return NULL;
 }
 
+/* Without symbols, the solver's own message gives it away; but a program that takes ODE's functions
+ * from a library may know that message too, in order to look out for it. */
 static bool holds_solver(const elf_file *elf) {
   for (int i = 0; i < SOLVER_SYMBOLS; i++)
     if (elf_defines(elf, solver_symbols[i].symbol)) return true;
-  return elf_has_text(elf, solver_message);
+  return !elf_imports(elf, "dWorldCreate") && elf_has_text(elf, solver_message);
 }
 
 /* Was the program relinked?  Its full symbols say so for sure, the bare name only perhaps. */
