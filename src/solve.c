@@ -64,8 +64,12 @@ static lcplug_error solve_auto(const model *m, const lcplug_settings *settings, 
                                lcplug_workspace *workspace) {
   if (settings->tol == 0.0) it->tol = CONE_TOLERANCE;
   lcplug_error error = lcplug_apgd_solve(m, settings, it, workspace);
+  it->solver = LCPLUG_APGD;
   if (error || it->status == LCPLUG_SOLVED || it->status == LCPLUG_TIME_LIMIT) return error;
-  return lcplug_pgs_solve(m, settings, it, workspace);
+  double before = it->residual;
+  error = lcplug_pgs_solve(m, settings, it, workspace);
+  if (it->residual < before) it->solver = LCPLUG_PGS;
+  return error;
 }
 
 /* One scan finds the nonzeros and checks them; then the operator that suits their number. */
@@ -214,6 +218,7 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
   if (j->settings->solver == LCPLUG_EXACT && !is_exact(j)) return LCPLUG_ERROR_UNSUPPORTED;
   j->solver = is_exact(j) ? LCPLUG_EXACT : j->settings->solver;
   error = is_exact(j) ? run_exact(j) : run_stages(j);
+  if (j->solver == LCPLUG_AUTO) j->solver = j->it.solver;
   if (error) return error;
   write_solution(j, solution);
   write_info(j, info);
