@@ -178,12 +178,16 @@ lcplug_error lcplug_settings_parse(lcplug_settings *settings, const char *text, 
 /* Written out, as every solve comes by here; test_settings holds it against the table. */
 lcplug_error lcplug_settings_check(const lcplug_settings *s) {
   if (!s || s->api != SETTINGS_API) return LCPLUG_ERROR_ARGUMENT;
-  int choices = (unsigned)s->solver <= LCPLUG_UPSTREAM && (unsigned)s->friction <= LCPLUG_FRICTION_COULOMB &&
-                (unsigned)s->matrix <= LCPLUG_MATRIX_SPARSE && (unsigned)s->sweep <= LCPLUG_SWEEP_SYMMETRIC &&
-                (unsigned)s->splitting <= LCPLUG_SPLITTING_JACOBI && (unsigned)s->fallback <= LCPLUG_FALLBACK_UPSTREAM;
+  int choices = (unsigned)s->solver <= LCPLUG_UPSTREAM &&
+                (unsigned)s->friction <= LCPLUG_FRICTION_COULOMB &&
+                (unsigned)s->matrix <= LCPLUG_MATRIX_SPARSE &&
+                (unsigned)s->sweep <= LCPLUG_SWEEP_SYMMETRIC &&
+                (unsigned)s->splitting <= LCPLUG_SPLITTING_JACOBI &&
+                (unsigned)s->fallback <= LCPLUG_FALLBACK_UPSTREAM;
   int numbers = s->max_iter >= 0 && s->tol >= 0.0 && s->tol <= 1.0 && s->time_limit >= 0.0 &&
                 s->omega > 0.0 && s->omega < 2.0;
-  int flags = (unsigned)s->reuse <= 1 && (unsigned)s->timing <= 1 && (unsigned)s->stats <= 1 && s->warn >= 0 && (unsigned)s->help <= 1;
+  int flags = (unsigned)s->reuse <= 1 && (unsigned)s->timing <= 1 && (unsigned)s->stats <= 1 &&
+              s->warn >= 0 && (unsigned)s->help <= 1;
   return choices && numbers && flags ? LCPLUG_OK : LCPLUG_ERROR_SETTING;
 }
 
