@@ -96,7 +96,7 @@ static void set_unit(model *m, const double *zeros) {
 
 lcplug_error lcplug_model_build(model *m, const layout *l, const linop *op, friction_stage stage,
                                 const double *bound, lcplug_workspace *workspace) {
-  *m = (model){.n = l->n, .op = op, .layout = l, .b = l->b, .coulomb = stage == STAGE_COULOMB};
+  *m = (model){.n = l->n, .op = op, .b = l->b, .coulomb = stage == STAGE_COULOMB};
   m->sets = TAKE(workspace, force_set, l->n);
   m->scale = TAKE(workspace, double, l->n);
   double *scratch = TAKE(workspace, double, l->n);

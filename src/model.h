@@ -12,7 +12,6 @@
 typedef struct model {
   int n;
   const linop *op;
-  const layout *layout;
   const double *b;
   int blocks;
   force_set *sets;

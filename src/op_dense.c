@@ -74,14 +74,9 @@ static const linop_table dense_table = {
     dense_state_size,    dense_apply,      dense_state_read, dense_state_add,
 };
 
-lcplug_error lcplug_operator_dense(linop *op, const lcplug_problem *p, const lower_triangle *lower,
-                                   const layout *l, lcplug_workspace *workspace) {
-  *op = (linop){.table = &dense_table,
-                .n = p->n,
-                .layout = l,
-                .lower = lower,
-                .A = p->A,
-                .stride = p->stride};
+lcplug_error lcplug_operator_dense(linop *op, const lcplug_problem *p, const layout *l,
+                                   lcplug_workspace *workspace) {
+  *op = (linop){.table = &dense_table, .n = p->n, .layout = l, .A = p->A, .stride = p->stride};
   if (l->identity) return LCPLUG_OK;
   op->scratch_x = TAKE(workspace, double, p->n);
   op->scratch_y = TAKE(workspace, double, p->n);

@@ -86,7 +86,7 @@ typedef struct builder {
   size_t *next_value;
 } builder;
 
-/* Calls that walk the lower neighbours of group g differ only in what they do with one. */
+/* How many blocks and values each group will have: a neighbour is a block in both groups. */
 static void count_blocks(linop *op, const lower_triangle *a, builder *m) {
   const layout *l = op->layout;
   for (int g = 0; g < l->groups; g++)
@@ -150,7 +150,7 @@ static void clear_met(const layout *l, builder *m) {
 lcplug_error lcplug_operator_sparse(linop *op, const lower_triangle *a, const layout *l,
                                     lcplug_workspace *workspace) {
   int groups = l->groups;
-  *op = (linop){.table = &sparse_table, .n = l->n, .layout = l, .lower = a};
+  *op = (linop){.table = &sparse_table, .n = l->n, .layout = l};
   op->group_of = TAKE(workspace, int, l->n);
   op->block_begin = TAKE(workspace, int, groups + 1);
   builder m = {TAKE(workspace, int, groups), TAKE(workspace, int, groups),

@@ -39,7 +39,6 @@ struct linop {
   const linop_table *table;
   int n;
   const layout *layout;
-  const lower_triangle *lower; /* the nonzeros, for who wants to factorize */
   /* dense: the caller's lower triangle, and scratch for when the orders differ */
   const double *A;
   size_t stride;
@@ -52,8 +51,7 @@ struct linop {
 };
 
 /* The caller's lower triangle in place. */
-lcplug_error lcplug_operator_dense(linop *op, const lcplug_problem *problem,
-                                   const lower_triangle *lower, const layout *l,
+lcplug_error lcplug_operator_dense(linop *op, const lcplug_problem *problem, const layout *l,
                                    lcplug_workspace *workspace);
 
 /* Blocks by groups of rows, from a scanned lower triangle. */

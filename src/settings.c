@@ -50,7 +50,7 @@ static const option options[] = {
     {"tol", REAL, AT(tol), NULL, 0, 1, 0, "0 <= tol <= 1", "0",
      "residual to reach; 0: 1e-10 for auto and exact, 1e-8 for auto with cones, 1e-6 for pgs and apgd"},
     {"max_iter", WHOLE, AT(max_iter), NULL, 0, INT_MAX, 0, "0 <= max_iter", "0",
-     "most iterations of each phase; 0: the solver's own, 1000 for pgs and apgd"},
+     "pgs and apgd: most iterations of each phase; 0: 1000"},
     {"time_limit", REAL, AT(time_limit), NULL, 0, INFINITY, 0, "0 <= seconds", "0",
      "most seconds for one solve; 0: no limit"},
     {"matrix", CHOICE, AT(matrix), matrices, 0, 0, 0, "auto|dense|sparse", "auto",

@@ -1,4 +1,4 @@
-/* settings.h - what solvers read of the settings, resolved for one run. */
+/* settings.h - the check that every solve makes of its settings. */
 #ifndef LCPLUG_SETTINGS_H
 #define LCPLUG_SETTINGS_H
 

@@ -3,7 +3,8 @@
  *     check -> order the rows -> store A -> for each stage of the friction model: sets, solver
  *
  * friction=ode has two stages: the normal forces without friction, then everything with the
- * friction bounds that follow from them.  The other models have one. */
+ * friction bounds that follow from them.  The other models have one.  Boxes take a way of their own:
+ * tiny.c, small.c or exact.c, whichever is the shortest that will have them. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@
 #include "small.h"
 #include "tiny.h"
 
-/* Below this size a dense pass is shorter than building anything; above this density it is, too. */
+/* Below this size a dense pass is shorter than building anything; above this density it is, too.  The
+ * exact solver, which factorizes, stays dense a little longer. */
 enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
 static const double DENSEST_SPARSE = 0.4;
 /* What first-order methods reach on most cones before they get slow. */
@@ -85,7 +87,7 @@ static lcplug_error store_matrix(job *j) {
                                                                 : LCPLUG_MATRIX_SPARSE;
   j->matrix = matrix;
   return matrix == LCPLUG_MATRIX_DENSE
-             ? lcplug_operator_dense(&j->op, p, &j->lower, &j->layout, j->workspace)
+             ? lcplug_operator_dense(&j->op, p, &j->layout, j->workspace)
              : lcplug_operator_sparse(&j->op, &j->lower, &j->layout, j->workspace);
 }
 

@@ -172,7 +172,7 @@ typedef struct lcplug_settings {
   lcplug_sweep sweep;
   lcplug_splitting splitting;
   lcplug_fallback fallback;
-  int32_t max_iter;  /* 0: the solver's own limit */
+  int32_t max_iter;  /* of pgs and apgd, 0: 1000; exact ends by itself */
   double tol;        /* 0: the solver's own tolerance */
   double time_limit; /* seconds, 0: none */
   double omega;      /* relaxation of pgs, in (0, 2) */

@@ -27,7 +27,7 @@ static void build(built *t, instance *p) {
   t->p = p;
   ck_assert_int_eq(lcplug_layout_build(&t->l, &problem, t->workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_scan(&t->lower, &problem, &t->l, t->workspace), LCPLUG_OK);
-  ck_assert_int_eq(lcplug_operator_dense(&t->dense, &problem, &t->lower, &t->l, t->workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_operator_dense(&t->dense, &problem, &t->l, t->workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_operator_sparse(&t->sparse, &t->lower, &t->l, t->workspace), LCPLUG_OK);
 }
 
