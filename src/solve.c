@@ -143,6 +143,7 @@ static lcplug_error run_stages(job *j) {
   if (!error && j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
     error = run_stage(j, STAGE_NORMALS);
     if (!error) freeze_bounds(j);
+    if (!error && j->problem->x0) set_guess(j); /* is one of all forces, friction too */
   }
   if (!error) error = run_stage(j, last_stage(j->settings->friction));
   if (!error) judge(j);

@@ -51,7 +51,7 @@ extern "C" {
   X(LCPLUG_ERROR_SIZE, 2, "the size n is negative or too large, or the stride is less than n")     \
   X(LCPLUG_ERROR_NOT_FINITE, 3, "A or b holds a NaN or an infinity")                               \
   X(LCPLUG_ERROR_BOUNDS, 4, "a bound is NaN, lo > hi, or an interval lies at infinity")            \
-  X(LCPLUG_ERROR_FINDEX, 5, "findex is out of range or points at its own row")                     \
+  X(LCPLUG_ERROR_FINDEX, 5, "findex is out of range, points at its own row or lacks rows")         \
   X(LCPLUG_ERROR_DIAGONAL, 6, "A has a negative diagonal element")                                 \
   X(LCPLUG_ERROR_ASYMMETRIC, 7, "A was passed as a full matrix and is not symmetric")              \
   X(LCPLUG_ERROR_SETTING, 8, "a setting is unknown or out of range")                               \
