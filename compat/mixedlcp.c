@@ -76,6 +76,7 @@ lcplug_mixedlcp *lcplug_mixedlcp_create(int32_t n, int32_t nub) {
                            .stride = stride,
                            .settings = lcplug_settings_default(),
                            .workspace = workspace,
+                           .info = lcplug_info_default(),
                            .findex = findex};
   place_arrays(lcp, memory);
   fill(lcp->lo, n, -INFINITY);
@@ -221,7 +222,9 @@ static void leftover(const lcplug_problem *p, const double *x, double *w) {
 static int ask_upstream(lcplug_mixedlcp *lcp, const lcplug_problem *p, double *x, lcplug_info *info) {
   if (!lcp->upstream) lcp->upstream = p->n ? dantzig_open(p->n) : NULL;
   if (!lcp->upstream || !dantzig_solve(lcp->upstream, p, x, lcp->used_lo, lcp->used_hi)) return 0;
-  *info = (lcplug_info){.solver = LCPLUG_UPSTREAM, .matrix = LCPLUG_MATRIX_DENSE};
+  *info = lcplug_info_default();
+  info->solver = LCPLUG_UPSTREAM;
+  info->matrix = LCPLUG_MATRIX_DENSE;
   if (lcplug_residual(lcp->workspace, p, LCPLUG_FRICTION_ODE, x, 1, lcp->used_lo, lcp->used_hi, 1,
                       &info->residual))
     return 0;
@@ -323,7 +326,7 @@ int lcplug_mixedlcp_valid(const lcplug_mixedlcp *lcp) {
 }
 
 lcplug_info lcplug_mixedlcp_info(const lcplug_mixedlcp *lcp) {
-  return lcp ? lcp->info : (lcplug_info){0};
+  return lcp ? lcp->info : lcplug_info_default();
 }
 
 /* ---- L D L^T ---------------------------------------------------------------------------------- */

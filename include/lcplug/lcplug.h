@@ -25,7 +25,12 @@
  * serves one thread at a time; different workspaces may be used at once.
  *
  * Failure.  A call that returns an error has written nothing.  Not reaching the tolerance is no
- * error: the best iterate comes back with its residual, and info.status says why it stopped. */
+ * error: the best iterate comes back with its residual, and info.status says why it stopped.
+ *
+ * Other languages.  Everything is reached by functions: the macros below only build the enums, each an
+ * int of 32 bits, and no callback is asked for.  The structs keep their sizes (of 64-bit machines: problem,
+ * settings and info 128 bytes, solution and option 64); new fields come out of `reserved`, where 0
+ * means what was before them.  `api` names a struct and the version of its layout. */
 #ifndef LCPLUG_LCPLUG_H
 #define LCPLUG_LCPLUG_H
 
@@ -48,7 +53,7 @@ extern "C" {
 #define LCPLUG_ERRORS(X)                                                                           \
   X(LCPLUG_OK, 0, "no error")                                                                      \
   X(LCPLUG_ERROR_ARGUMENT, 1, "a required pointer is missing or a struct was not initialised")     \
-  X(LCPLUG_ERROR_SIZE, 2, "the size n is negative or too large, or the stride is less than n")     \
+  X(LCPLUG_ERROR_SIZE, 2, "the size n is negative or too large, or a stride or count does not fit") \
   X(LCPLUG_ERROR_NOT_FINITE, 3, "A or b holds a NaN or an infinity")                               \
   X(LCPLUG_ERROR_BOUNDS, 4, "a bound is NaN, lo > hi, or an interval lies at infinity")            \
   X(LCPLUG_ERROR_FINDEX, 5, "findex is out of range, points at its own row or lacks rows")         \
@@ -152,6 +157,7 @@ typedef struct lcplug_problem {
   size_t bounds_step;
   const int32_t *findex;
   const double *x0;
+  const void *reserved[5];
 } lcplug_problem;
 
 /* A problem of no rows with steps of 1.  Allocates nothing. */
@@ -181,6 +187,7 @@ typedef struct lcplug_settings {
   int32_t stats;     /* preload: a summary on stderr at exit */
   int32_t warn;      /* preload: how many warnings to print on stderr */
   int32_t help;      /* preload: list the options on stderr */
+  int32_t reserved[13];
 } lcplug_settings;
 
 /* The built-in settings.  Reads no environment. */
@@ -204,6 +211,7 @@ typedef struct lcplug_option {
   const char *values;  /* "auto|pgs|..." or a range such as "0 < omega < 2" */
   const char *initial; /* the built-in value, as text */
   const char *meaning;
+  const void *reserved[4];
 } lcplug_option;
 LCPLUG_API int lcplug_option_get(int index, lcplug_option *option);
 
@@ -224,7 +232,7 @@ LCPLUG_API void lcplug_workspace_free(lcplug_workspace *workspace);
 /* Bytes that the workspace holds. */
 LCPLUG_API size_t lcplug_workspace_bytes(const lcplug_workspace *workspace);
 
-/* Where the answer goes: n numbers each; x is required, the others may be NULL.
+/* Where the answer goes: n numbers each; x is required, the others may be NULL.  Start from zeros.
  * lo and hi receive the bounds that were used: of a friction row, the final ones. */
 typedef struct lcplug_solution {
   double *x;
@@ -233,10 +241,12 @@ typedef struct lcplug_solution {
   double *lo;
   double *hi;
   size_t bounds_step; /* 0 counts as 1 */
+  void *reserved[2];
 } lcplug_solution;
 
-/* How the solve went. */
+/* How the solve went.  Only written, so it needs no start. */
 typedef struct lcplug_info {
+  uint32_t api; /* set by whoever fills the struct */
   lcplug_status status;
   lcplug_solver solver;   /* whose answer it is */
   lcplug_matrix matrix;   /* how A was stored */
@@ -245,7 +255,11 @@ typedef struct lcplug_info {
   double residual;        /* lcplug_residual of the answer */
   double gap;             /* friction=cone: the relaxation max mu |w_t|; else 0 */
   double seconds;         /* wall-clock time of this call; 0 unless settings.timing */
+  double reserved[10];
 } lcplug_info;
+
+/* Of a solve that has not been: all 0, but for `api`. */
+LCPLUG_API lcplug_info lcplug_info_default(void);
 
 /* Solves the problem.  On an error nothing has been written but *info's status, which stays as it
  * was.  The floating-point environment (traps, rounding, flush to zero) is set to the default inside
