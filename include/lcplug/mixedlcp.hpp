@@ -48,12 +48,6 @@ private:
 
 namespace detail {
 
-template <class Number, class Vector> std::vector<Number> copy(const Vector &values) {
-  std::vector<Number> copied(static_cast<std::size_t>(values.size()));
-  for (std::size_t i = 0; i < copied.size(); i++) copied[i] = static_cast<Number>(values[i]);
-  return copied;
-}
-
 /* A matrix is rows that have elements, or else its elements one after the other. */
 template <class Matrix>
 using is_flat = std::is_convertible<decltype(std::declval<Matrix &>()[0]), double>;
@@ -123,32 +117,25 @@ public:
     setValuesInMatrix(copied.data(), n, n, true);
   }
   template <class Vector> void setValuesInRightSide(const Vector &values) {
-    std::vector<double> copied = detail::copy<double>(values);
-    setValuesInRightSide(copied.data(), count(copied));
+    pass<double>(values, &MixedLCP::setValuesInRightSide);
   }
   template <class Vector> void setNegatedRightSide(const Vector &values) {
-    std::vector<double> copied = detail::copy<double>(values);
-    setNegatedRightSide(copied.data(), count(copied));
+    pass<double>(values, &MixedLCP::setNegatedRightSide);
   }
   template <class Vector> void setLowVector(const Vector &values) {
-    std::vector<double> copied = detail::copy<double>(values);
-    setLowVector(copied.data(), count(copied));
+    pass<double>(values, &MixedLCP::setLowVector);
   }
   template <class Vector> void setHighVector(const Vector &values) {
-    std::vector<double> copied = detail::copy<double>(values);
-    setHighVector(copied.data(), count(copied));
+    pass<double>(values, &MixedLCP::setHighVector);
   }
   template <class Vector> void setFrictionIndex(const Vector &values) {
-    std::vector<std::int32_t> copied = detail::copy<std::int32_t>(values);
-    setFrictionIndex(copied.data(), count(copied));
+    pass<std::int32_t>(values, &MixedLCP::setFrictionIndex);
   }
   template <class Vector> void setAddFriction(const Vector &values) {
-    std::vector<double> copied = detail::copy<double>(values);
-    setAddFriction(copied.data(), count(copied));
+    pass<double>(values, &MixedLCP::setAddFriction);
   }
   template <class Vector> void setLambda(const Vector &values) {
-    std::vector<double> copied = detail::copy<double>(values);
-    setLambda(copied.data(), count(copied));
+    pass<double>(values, &MixedLCP::setLambda);
   }
 
   /* A = L D L^T, with D on the diagonal of L, which has the size of A already; false if A is not
@@ -166,8 +153,11 @@ public:
   }
 
 private:
-  template <class Number> static std::int32_t count(const std::vector<Number> &values) {
-    return static_cast<std::int32_t>(values.size());
+  template <class Number, class Vector>
+  void pass(const Vector &values, void (MixedLCP::*setter)(const Number *, std::int32_t)) {
+    std::vector<Number> copied(static_cast<std::size_t>(values.size()));
+    for (std::size_t i = 0; i < copied.size(); i++) copied[i] = static_cast<Number>(values[i]);
+    (this->*setter)(copied.data(), static_cast<std::int32_t>(copied.size()));
   }
 };
 

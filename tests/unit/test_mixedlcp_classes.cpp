@@ -7,13 +7,14 @@
 #include <array>
 #include <cfloat>
 #include <cmath>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <string>
 #include <valarray>
 
-#include <check.h>
+extern "C" {
+#include "support.h"
+}
 
 namespace {
 
@@ -214,8 +215,7 @@ END_TEST
 
 int main() {
   Suite *suite = suite_create("mixedlcp classes");
-  TCase *tests = tcase_create("classes");
-  suite_add_tcase(suite, tests);
+  TCase *tests = support_case(suite, "classes");
   tcase_add_test(tests, every_class);
   tcase_add_test(tests, constructors);
   tcase_add_test(tests, matrices);
@@ -224,9 +224,5 @@ int main() {
   tcase_add_test(tests, setters_are_heard);
   tcase_add_test(tests, asymmetric_matrix);
   tcase_add_test(tests, ldlt_decomposition);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return support_run(suite);
 }
