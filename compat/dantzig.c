@@ -1,8 +1,8 @@
 /* dantzig.c - see dantzig.h.
  *
  * Upstream's dxSolveLCP wants scratch memory from an arena of its engine.  libode can make one that
- * belongs to no world.  It destroys A and hands lo, hi and findex back in an order of its own: it works
- * on copies, and the bounds that it froze are found again from their sums. */
+ * belongs to no world.  It destroys A and hands lo, hi and findex back in an order of its own: it
+ * works on copies, and the bounds that it froze are found again from their sums. */
 #define _GNU_SOURCE
 #include "dantzig.h"
 
@@ -35,7 +35,8 @@ static struct {
     {"_Z10dxSolveLCPP22dxWorldProcessMemArenajPdS1_S1_jS1_Pi", NULL},
     {"_Z27dxEstimateSolveLCPMemoryReqjb", NULL},
     {"_Z39dxAllocateTemporaryWorldProcessMemArenamPK27dxWorldProcessMemoryManager"
-     "PK31dxWorldProcessMemoryReserveInfo", NULL},
+     "PK31dxWorldProcessMemoryReserveInfo",
+     NULL},
     {"_Z35dxFreeTemporaryWorldProcessMemArenaP22dxWorldProcessMemArena", NULL},
 };
 enum { SOLVE, ESTIMATE, ARENA_NEW, ARENA_FREE, FUNCTIONS };
@@ -57,7 +58,8 @@ static int find_all(void) {
 }
 
 static int find_libode(void) {
-  return find_all() || (dlopen("libode.so.8", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE) && find_all());
+  return find_all() ||
+         (dlopen("libode.so.8", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE) && find_all());
 }
 
 size_t dantzig_stride(int32_t n) { return n > 1 ? (size_t)(((n - 1) | 3) + 1) : (size_t)n; }
@@ -69,8 +71,8 @@ dantzig *dantzig_open(int32_t n) {
   double *memory = malloc((elements + 6 * rows) * sizeof *memory);
   int *findex = malloc(rows * sizeof *findex);
   size_t room = ((estimate_function *)found(ESTIMATE))((unsigned)n, 0) + 65536;
-  void *arena = d && memory && findex ? ((arena_new_function *)found(ARENA_NEW))(room, NULL, NULL)
-                                      : NULL;
+  void *arena =
+      d && memory && findex ? ((arena_new_function *)found(ARENA_NEW))(room, NULL, NULL) : NULL;
   if (!arena) {
     free(d);
     free(memory);
@@ -119,8 +121,8 @@ static int copy_problem(dantzig *d, const lcplug_problem *p) {
   return encloses_zero;
 }
 
-/* The rows of one normal have the bounds mu_i |x_n| with one x_n.  So their sum tells it, whatever order
- * they are in.  A coefficient that is infinite has a bound that is infinite or 0. */
+/* The rows of one normal have the bounds mu_i |x_n| with one x_n.  So their sum tells it, whatever
+ * order they are in.  A coefficient that is infinite has a bound that is infinite or 0. */
 static void sum_bounds(dantzig *d, const lcplug_problem *p) {
   memset(d->bounds, 0, 2 * (size_t)d->n * sizeof *d->bounds);
   for (int k = p->nub; k < d->n; k++) {

@@ -1,8 +1,9 @@
 /* mixedlcp.c - the object of mixedlcp.h: its own copies of a problem, and who solves it.
  *
- * Additional friction is no part of the core's notation.  With friction=ode it needs none: that model
- * freezes the friction bounds from a first solve without friction, and what is added to a frozen bound
- * is a constant.  So such a problem is solved as the two problems without friction rows that it is. */
+ * Additional friction is no part of the core's notation.  With friction=ode it needs none: that
+ * model freezes the friction bounds from a first solve without friction, and what is added to a
+ * frozen bound is a constant.  So such a problem is solved as the two problems without friction
+ * rows that it is. */
 #include <lcplug/mixedlcp.h>
 
 #include <float.h>
@@ -16,7 +17,8 @@
 
 enum { MOST_ROWS = 1 << 24, VECTORS = 11 };
 
-/* What a caller loses by an answer as rough as this is less than by the CFM that it would raise instead. */
+/* What a caller loses by an answer as rough as this is less than by the CFM that it would raise
+ * instead. */
 static const double VALID_RESIDUAL = 1e-4;
 
 struct lcplug_mixedlcp {
@@ -49,9 +51,9 @@ static void fill(double *v, int32_t n, double value) {
 
 /* One block holds A and the vectors. */
 static void place_arrays(lcplug_mixedlcp *lcp, double *memory) {
-  double **vectors[VECTORS] = {&lcp->b,       &lcp->lo,        &lcp->hi,       &lcp->additional,
-                               &lcp->lambda,  &lcp->w,         &lcp->used_lo,  &lcp->used_hi,
-                               &lcp->first,   &lcp->frozen_lo, &lcp->frozen_hi};
+  double **vectors[VECTORS] = {&lcp->b,      &lcp->lo,        &lcp->hi,       &lcp->additional,
+                               &lcp->lambda, &lcp->w,         &lcp->used_lo,  &lcp->used_hi,
+                               &lcp->first,  &lcp->frozen_lo, &lcp->frozen_hi};
   lcp->A = memory;
   memory += (size_t)lcp->n * lcp->stride;
   for (int k = 0; k < VECTORS; k++) *vectors[k] = memory + (size_t)k * (size_t)lcp->n;
@@ -96,9 +98,11 @@ void lcplug_mixedlcp_free(lcplug_mixedlcp *lcp) {
 
 int32_t lcplug_mixedlcp_size(const lcplug_mixedlcp *lcp) { return lcp ? lcp->n : 0; }
 
-lcplug_settings *lcplug_mixedlcp_settings(lcplug_mixedlcp *lcp) { return lcp ? &lcp->settings : NULL; }
+lcplug_settings *lcplug_mixedlcp_settings(lcplug_mixedlcp *lcp) {
+  return lcp ? &lcp->settings : NULL;
+}
 
-/* ---- the problem ------------------------------------------------------------------------------ */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
 static lcplug_error check_vector(const lcplug_mixedlcp *lcp, const void *values, int32_t count) {
   if (!lcp || (!values && count)) return LCPLUG_ERROR_ARGUMENT;
@@ -126,8 +130,8 @@ lcplug_error lcplug_mixedlcp_set_right_side(lcplug_mixedlcp *lcp, const double *
   return LCPLUG_OK;
 }
 
-static lcplug_error set_bounds(lcplug_mixedlcp *lcp, double *to, const double *values, int32_t count,
-                               double unbounded) {
+static lcplug_error set_bounds(lcplug_mixedlcp *lcp, double *to, const double *values,
+                               int32_t count, double unbounded) {
   for (int32_t i = 0; i < lcp->n; i++) to[i] = i < count ? unlimited(values[i]) : unbounded;
   return LCPLUG_OK;
 }
@@ -166,7 +170,7 @@ lcplug_error lcplug_mixedlcp_set_additional_friction(lcplug_mixedlcp *lcp, const
   return set_bounds(lcp, lcp->additional, force, count, 0.0);
 }
 
-/* ---- solving ---------------------------------------------------------------------------------- */
+/* ---- solving --------------------------------------------------------------------------------- */
 
 static int is_friction(const lcplug_mixedlcp *lcp, int32_t i) {
   return i >= lcp->nub && lcp->findex[i] >= 0;
@@ -219,7 +223,8 @@ static void leftover(const lcplug_problem *p, const double *x, double *w) {
 }
 
 /* 1 if upstream has answered. */
-static int ask_upstream(lcplug_mixedlcp *lcp, const lcplug_problem *p, double *x, lcplug_info *info) {
+static int ask_upstream(lcplug_mixedlcp *lcp, const lcplug_problem *p, double *x,
+                        lcplug_info *info) {
   if (!lcp->upstream) lcp->upstream = p->n ? dantzig_open(p->n) : NULL;
   if (!lcp->upstream || !dantzig_solve(lcp->upstream, p, x, lcp->used_lo, lcp->used_hi)) return 0;
   *info = lcplug_info_default();
@@ -274,8 +279,9 @@ static lcplug_error solve_with_additional_friction(lcplug_mixedlcp *lcp, lcplug_
   return error;
 }
 
-/* A full matrix is checked here and then solved by its lower triangle, which is the shorter way.  The
- * core checks the rest, unless upstream is asked first or friction rows are no longer what they were. */
+/* A full matrix is checked here and then solved by its lower triangle, which is the shorter way.
+ * The core checks the rest, unless upstream is asked first or friction rows are no longer what they
+ * were. */
 static lcplug_error check_first(lcplug_mixedlcp *lcp, lcplug_problem *p, int additional) {
   int checks = p->full || additional || lcp->settings.solver == LCPLUG_UPSTREAM;
   lcplug_error error = checks ? lcplug_problem_check(p) : LCPLUG_OK;
@@ -315,7 +321,7 @@ lcplug_error lcplug_mixedlcp_solve(lcplug_mixedlcp *lcp) {
   return error;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 double *lcplug_mixedlcp_lambda(lcplug_mixedlcp *lcp) { return lcp ? lcp->lambda : NULL; }
 
@@ -329,7 +335,7 @@ lcplug_info lcplug_mixedlcp_info(const lcplug_mixedlcp *lcp) {
   return lcp ? lcp->info : lcplug_info_default();
 }
 
-/* ---- L D L^T ---------------------------------------------------------------------------------- */
+/* ---- L D L^T --------------------------------------------------------------------------------- */
 
 /* d_j + sum of L_jk^2 d_k: element (j, j) of A again, which may have been overwritten. */
 static double diagonal_element(const double *L, size_t stride, int32_t j) {
@@ -339,8 +345,9 @@ static double diagonal_element(const double *L, size_t stride, int32_t j) {
   return sum;
 }
 
-/* Row i of L and its pivot, by products with the rows before it.  In a semidefinite matrix the square of
- * what is left in column j is at most d_j a_ii: where the pivot d_j was 0 to rounding, so is this. */
+/* Row i of L and its pivot, by products with the rows before it.  In a semidefinite matrix the
+ * square of what is left in column j is at most d_j a_ii: where the pivot d_j was 0 to rounding, so
+ * is this. */
 static int ldlt_row(int32_t n, int32_t i, const double *a, double *L, size_t stride) {
   double *row = L + (size_t)i * stride, diagonal = a[i], pivot = a[i];
   double rounding = 100.0 * n * DBL_EPSILON * diagonal; /* the pivots before it were rounded, too */

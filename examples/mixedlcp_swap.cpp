@@ -1,9 +1,10 @@
-/* mixedlcp_swap.cpp - a simulator with a solver object of its own swaps Dantzig for APGD in one line.
+/* mixedlcp_swap.cpp - a simulator with a solver object of its own swaps Dantzig for APGD in one
+ * line.
  *
- * Five wagons on sledges, coupled by rods, brake on the ground.  Each has its own mass and friction, so the
- * rods push and pull, but the train as a whole stops after v^2 sum(m) / (2 g sum(mu m)).  Every step builds
- * A = J M^-1 J^T and calls the solver in the usual order, with the usual remedy: if it fails, the diagonal
- * of A is raised and it is asked again.
+ * Five wagons on sledges, coupled by rods, brake on the ground.  Each has its own mass and
+ * friction, so the rods push and pull, but the train as a whole stops after v^2 sum(m) / (2 g
+ * sum(mu m)).  Every step builds A = J M^-1 J^T and calls the solver in the usual order, with the
+ * usual remedy: if it fails, the diagonal of A is raised and it is asked again.
  *
  *     g++ mixedlcp_swap.cpp $(pkg-config --cflags --libs lcplug) && ./a.out */
 #include <cfloat>
@@ -18,7 +19,8 @@ typedef std::vector<double> Vector;
 typedef std::vector<Vector> Matrix;
 
 static const int WAGONS = 5, RODS = WAGONS - 1, ROWS = RODS + 3 * WAGONS;
-static const double MASS[WAGONS] = {4.0, 1.0, 2.0, 3.0, 1.5}, MU[WAGONS] = {0.5, 0.1, 0.3, 0.4, 0.2};
+static const double MASS[WAGONS] = {4.0, 1.0, 2.0, 3.0, 1.5},
+                    MU[WAGONS] = {0.5, 0.1, 0.3, 0.4, 0.2};
 static const double GRAVITY = 9.81, START = 2.0, STEP = 1e-3, CFM = 1e-9;
 
 /* The one line. */
@@ -120,7 +122,8 @@ static Run run(bool swapped) {
     r.way += STEP * velocity[0];
   }
   r.speed = std::fabs(velocity[0]);
-  std::printf("%-9s %6d %7d %10.6f %12.1e %9.1e\n", solver, steps, solves, r.way, r.speed, residual);
+  std::printf("%-9s %6d %7d %10.6f %12.1e %9.1e\n", solver, steps, solves, r.way, r.speed,
+              residual);
   return r;
 }
 
@@ -134,8 +137,10 @@ int main() {
   std::puts("solver     steps  solves      way/m  speed/(m/s)  residual");
   Run dantzig = run(false), apgd = run(true);
   std::printf("theory %27.6f\n", theory());
-  bool agree = std::fabs(dantzig.way - apgd.way) < 1e-6 && dantzig.speed < 1e-6 && apgd.speed < 1e-6;
+  bool agree =
+      std::fabs(dantzig.way - apgd.way) < 1e-6 && dantzig.speed < 1e-6 && apgd.speed < 1e-6;
   bool right = std::fabs(dantzig.way - theory()) < 0.01 * theory();
-  std::puts(agree && right ? "Both stop at the same place, where theory says." : "They do not agree.");
+  std::puts(agree && right ? "Both stop at the same place, where theory says."
+                           : "They do not agree.");
   return agree && right ? 0 : 1;
 }

@@ -1,10 +1,10 @@
-/* status.c - the texts of the tables in lcplug.h, the version, and what stays as it is in later ones. */
+/* status.c - the texts of the tables in lcplug.h, the version, and the sizes that never change. */
 #include <lcplug/lcplug.h>
 
 #include "config.h"
 
-/* Programs and bindings that were made for these sizes go on working: a new field takes the place of
- * reserved bytes. */
+/* Programs and bindings that were made for these sizes go on working: a new field takes the place
+ * of reserved bytes. */
 #if SIZE_MAX == UINT64_MAX
 _Static_assert(sizeof(lcplug_problem) == 128, "lcplug_problem keeps its size");
 _Static_assert(sizeof(lcplug_settings) == 128, "lcplug_settings keeps its size");

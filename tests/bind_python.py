@@ -128,12 +128,14 @@ def check_options(lcplug):
 
 def check_solve(lcplug, solver):
     problem, settings = make_problem(lcplug), lcplug.lcplug_settings_default()
-    check(solver + ": set", not lcplug.lcplug_settings_set(byref(settings), b"solver", solver.encode()))
+    error = lcplug.lcplug_settings_set(byref(settings), b"solver", solver.encode())
+    check(solver + ": set", error == 0)
     x, w, lo, hi = numbers(9, 9, 9), numbers(9, 9, 9), numbers(9, 9, 9), numbers(9, 9, 9)
     solution, info = Solution(x=x, w=w, lo=lo, hi=hi), Info()
     ctypes.memset(byref(info), 0x55, sizeof(info))
     workspace = lcplug.lcplug_workspace_create()
-    error = lcplug.lcplug_solve(workspace, byref(problem), byref(settings), byref(solution), byref(info))
+    error = lcplug.lcplug_solve(workspace, byref(problem), byref(settings), byref(solution),
+                                byref(info))
     check(solver + ": " + lcplug.lcplug_error_text(error).decode(), error == 0)
     check(solver + ": " + lcplug.lcplug_status_text(info.status).decode(), info.status == 0)
     check(solver + ": version of its info", info.api == 0x4C434931)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bind_python.sh - the library is easy to bind: no macro and no callback is needed, and Python's ctypes
-# solves a problem with it (bind_python.py).
+# bind_python.sh - the library is easy to bind: no callback is asked for, and Python's ctypes solves a
+# problem with it (bind_python.py).
 set -u
 unset LCPLUG LD_PRELOAD
 
@@ -13,7 +13,8 @@ skip() {
   exit 77
 }
 
-if grep -nE '\(\*[a-z_]*\) *\(' "$source/include/lcplug/lcplug.h" "$source/include/lcplug/mixedlcp.h"; then
+headers=$source/include/lcplug
+if grep -nE '\(\*[a-z_]*\) *\(' "$headers/lcplug.h" "$headers/mixedlcp.h"; then
   echo "not ok - the headers ask for a callback"
   exit 1
 fi

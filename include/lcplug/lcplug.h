@@ -27,10 +27,11 @@
  * Failure.  A call that returns an error has written nothing.  Not reaching the tolerance is no
  * error: the best iterate comes back with its residual, and info.status says why it stopped.
  *
- * Other languages.  Everything is reached by functions: the macros below only build the enums, each an
- * int of 32 bits, and no callback is asked for.  The structs keep their sizes (of 64-bit machines: problem,
- * settings and info 128 bytes, solution and option 64); new fields come out of `reserved`, where 0
- * means what was before them.  `api` names a struct and the version of its layout. */
+ * Other languages.  Everything is reached by functions: the macros below only build the enums, each
+ * an int of 32 bits, and no callback is asked for.  The structs keep their sizes (on 64-bit machines
+ * problem, settings and info have 128 bytes, solution and option 64); new fields come out of
+ * `reserved`, where 0 means what was before them.  `api` names a struct and the version of its
+ * layout. */
 #ifndef LCPLUG_LCPLUG_H
 #define LCPLUG_LCPLUG_H
 
@@ -53,7 +54,7 @@ extern "C" {
 #define LCPLUG_ERRORS(X)                                                                           \
   X(LCPLUG_OK, 0, "no error")                                                                      \
   X(LCPLUG_ERROR_ARGUMENT, 1, "a required pointer is missing or a struct was not initialised")     \
-  X(LCPLUG_ERROR_SIZE, 2, "the size n is negative or too large, or a stride or count does not fit") \
+  X(LCPLUG_ERROR_SIZE, 2, "n is negative or too large, or a stride or count does not fit it")      \
   X(LCPLUG_ERROR_NOT_FINITE, 3, "A or b holds a NaN or an infinity")                               \
   X(LCPLUG_ERROR_BOUNDS, 4, "a bound is NaN, lo > hi, or an interval lies at infinity")            \
   X(LCPLUG_ERROR_FINDEX, 5, "findex is out of range, points at its own row or lacks rows")         \

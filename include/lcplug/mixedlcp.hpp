@@ -1,7 +1,7 @@
 /* lcplug/mixedlcp.hpp - mixedlcp.h for C++11: one interface, several solvers.
  *
- *     std::unique_ptr<lcplug::MixedLCP> lcp(new lcplug::DantzigLCP(n, nub));   // or PgsLCP, ApgdLCP, ...
- *     lcp->setValuesInMatrix(A);             // A[i][j], or n * n numbers in a row
+ *     std::unique_ptr<lcplug::MixedLCP> lcp(new lcplug::DantzigLCP(n, nub));
+ *     lcp->setValuesInMatrix(A);
  *     lcp->setFrictionIndex(findex);
  *     lcp->setLowVector(lo);
  *     lcp->setHighVector(hi);
@@ -11,9 +11,10 @@
  *     while (!lcp->solve() || !lcp->validSolution()) ...   // raise CFM, set A, lo, hi and b again
  *     use(lcp->getLambda());
  *
- * Every setter takes a plain pointer with a count, or anything with size() and operator[], and copies it.
- * What the single parts mean is said in mixedlcp.h.  A setter that is given nonsense makes solve() return
- * false until it has been given sense; error() tells why. */
+ * Every setter takes a plain pointer with a count, or anything with size() and operator[], and
+ * copies it; a matrix is rows (A[i][j]) or n * n numbers in a row.  What the parts mean is said in
+ * mixedlcp.h.  A setter that is given nonsense makes solve() return false until it has been given
+ * sense; error() tells why. */
 #ifndef LCPLUG_MIXEDLCP_HPP
 #define LCPLUG_MIXEDLCP_HPP
 
@@ -52,21 +53,36 @@ namespace detail {
 template <class Matrix>
 using is_flat = std::is_convertible<decltype(std::declval<Matrix &>()[0]), double>;
 
-template <class Matrix>
-auto row_count(const Matrix &A, std::false_type, int) -> decltype(static_cast<std::size_t>(A.rows())) {
-  return static_cast<std::size_t>(A.rows());
+/* n of an n x n matrix, or NOT_SQUARE.  The int and the long let an overload that exists go first.
+ */
+const std::size_t NOT_SQUARE = static_cast<std::size_t>(-1);
+
+template <class Matrix> auto rows(const Matrix &A, int) -> decltype(std::size_t(A.rows())) {
+  return std::size_t(A.rows());
 }
-template <class Matrix> std::size_t row_count(const Matrix &A, std::false_type, long) {
-  return static_cast<std::size_t>(A.size());
+template <class Matrix> std::size_t rows(const Matrix &A, long) { return std::size_t(A.size()); }
+
+template <class Row>
+auto has_length(const Row &row, std::size_t n, int) -> decltype(std::size_t(row.size()) == n) {
+  return std::size_t(row.size()) == n;
 }
-template <class Matrix> std::size_t row_count(const Matrix &A, std::true_type, int) {
-  std::size_t n = 0;
-  while (n * n < static_cast<std::size_t>(A.size())) n++;
+template <class Row> bool has_length(const Row &, std::size_t, long) { return true; }
+
+template <class Matrix> std::size_t order(const Matrix &A, std::false_type) {
+  std::size_t n = rows(A, 0);
+  for (std::size_t i = 0; i < n; i++)
+    if (!has_length(A[i], n, 0)) return NOT_SQUARE;
   return n;
+}
+template <class Matrix> std::size_t order(const Matrix &A, std::true_type) {
+  std::size_t n = 0, elements = std::size_t(A.size());
+  while (n * n < elements) n++;
+  return n * n == elements ? n : NOT_SQUARE;
 }
 
 template <class Matrix>
-auto element(Matrix &A, std::size_t, std::size_t i, std::size_t j, std::false_type) -> decltype(A[i][j]) {
+auto element(Matrix &A, std::size_t, std::size_t i, std::size_t j, std::false_type)
+    -> decltype(A[i][j]) {
   return A[i][j];
 }
 template <class Matrix>
@@ -112,8 +128,9 @@ public:
   virtual VectorView ref_w() const = 0;
 
   template <class Matrix> void setValuesInMatrix(const Matrix &values) {
-    std::size_t n = detail::row_count(values, detail::is_flat<const Matrix>(), 0);
-    std::vector<double> copied = detail::copy_matrix(values, n);
+    std::size_t n = detail::order(values, detail::is_flat<const Matrix>());
+    bool fits = n == static_cast<std::size_t>(size());
+    std::vector<double> copied = detail::copy_matrix(values, fits ? n : 0);
     setValuesInMatrix(copied.data(), n, n, true);
   }
   template <class Vector> void setValuesInRightSide(const Vector &values) {
@@ -139,10 +156,10 @@ public:
   }
 
   /* A = L D L^T, with D on the diagonal of L, which has the size of A already; false if A is not
-   * semidefinite. */
-  template <class Matrix, class Lower>
-  static bool ldltDecomposition(const Matrix &A, Lower &L) {
-    std::size_t n = detail::row_count(A, detail::is_flat<const Matrix>(), 0);
+   * square or not semidefinite. */
+  template <class Matrix, class Lower> static bool ldltDecomposition(const Matrix &A, Lower &L) {
+    std::size_t n = detail::order(A, detail::is_flat<const Matrix>());
+    if (n == detail::NOT_SQUARE) return false;
     std::vector<double> copied = detail::copy_matrix(A, n);
     if (!lcplug_mixedlcp_ldlt(static_cast<std::int32_t>(n), copied.data(), n, copied.data(), n))
       return false;

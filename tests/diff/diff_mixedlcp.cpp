@@ -1,10 +1,11 @@
 /* diff_mixedlcp.cpp - the solver objects, driven as a simulator drives them, against upstream ODE.
  *
- * Problem.   A simulator that has talked to upstream's Dantzig through an object must see no difference.
- * Method.    Problems of real scenes, all setters in the usual order, the usual remedy when a solve fails;
- *            upstream itself is asked beside it for the same problem.
- * Contract.  DantzigLCP gives upstream's bits.  The others solve the same problem: with the bounds that
- *            upstream froze, w is unique. */
+ * Problem.   A simulator that has talked to upstream's Dantzig through an object must see no
+ *            difference.
+ * Method.    Problems of real scenes, all setters in the usual order, the usual remedy when a solve
+ *            fails; upstream itself is asked beside it for the same problem.
+ * Contract.  DantzigLCP gives upstream's bits.  The others solve the same problem: with the bounds
+ *            that upstream froze, w is unique. */
 #include <lcplug/mixedlcp.hpp>
 
 #include <cfloat>
@@ -30,7 +31,7 @@ typedef std::unique_ptr<diff_answer, void (*)(diff_answer *)> Answer;
 Answer owned(diff_answer *a) { return Answer(a, diff_answer_free); }
 Problem owned(diff_problem *p) { return Problem(p, diff_problem_free); }
 
-/* ---- the caller --------------------------------------------------------------------------------- */
+/* ---- the caller ------------------------------------------------------------------------------ */
 
 Matrix full_matrix(const diff_problem &p) {
   Matrix A(p.n, Vector(p.n));
@@ -69,8 +70,8 @@ void set_all(lcplug::MixedLCP &lcp, const diff_problem &p, const Vector &additio
   lcp.setNegatedRightSide(negated(p.b, p.n));
 }
 
-/* Until the answer is valid, the diagonal grows: p's own, so that others can be asked for the same.  The
- * number of solves, or 0 if the end of patience was reached. */
+/* Until the answer is valid, the diagonal grows: p's own, so that others can be asked for the same.
+ * The number of solves, or 0 if the end of patience was reached. */
 int solve_patiently(lcplug::MixedLCP &lcp, diff_problem &p) {
   double cfm = 0.0;
   for (int times = 1;; times++) {
@@ -82,18 +83,18 @@ int solve_patiently(lcplug::MixedLCP &lcp, diff_problem &p) {
   }
 }
 
-/* ---- problems ------------------------------------------------------------------------------------ */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 struct Scene {
   const char *kind;
   int size;
   double mu, cfm;
 };
-const Scene SCENES[] = {{"spheres", 20, 0.5, 1e-10},     {"boxes", 8, 0.5, 1e-5},
-                        {"boxes", 6, dInfinity, 1e-5},   {"ragdoll", 2, 0.5, 1e-10},
-                        {"vehicles", 1, 0.5, 1e-10},     {"motors", 2, 0.5, 1e-10},
-                        {"rolling", 6, 0.5, 1e-10},      {"chain", 2, 0.5, 1e-10},
-                        {"wall", 3, 0.5, 1e-10},         {"pyramid", 3, 0.5, 1e-5}};
+const Scene SCENES[] = {{"spheres", 20, 0.5, 1e-10},   {"boxes", 8, 0.5, 1e-5},
+                        {"boxes", 6, dInfinity, 1e-5}, {"ragdoll", 2, 0.5, 1e-10},
+                        {"vehicles", 1, 0.5, 1e-10},   {"motors", 2, 0.5, 1e-10},
+                        {"rolling", 6, 0.5, 1e-10},    {"chain", 2, 0.5, 1e-10},
+                        {"wall", 3, 0.5, 1e-10},       {"pyramid", 3, 0.5, 1e-5}};
 const int SCENES_IN_ALL = sizeof SCENES / sizeof SCENES[0];
 
 Problem problem_of(const Scene &row, int step, int failing) {
@@ -111,7 +112,7 @@ double distance(const double *p, const double *q, int n) {
   return worst;
 }
 
-/* ---- tests --------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 void check_dantzig(const diff_problem &p, const diff_answer &upstream) {
   lcplug::DantzigLCP lcp(p.n, p.nub);
@@ -124,25 +125,30 @@ void check_dantzig(const diff_problem &p, const diff_answer &upstream) {
   diff_expect(w <= 1e-9, "%s: w is %.2e from the formula's", p.name, w);
   double residual = lcp.info().residual;
   diff_expect(std::fabs(residual - upstream.residual) <= 1e-6 * upstream.residual + 1e-9,
-              "%s: residual %.3e reported, %.3e by its formula", p.name, residual, upstream.residual);
+              "%s: residual %.3e reported, %.3e by its formula", p.name, residual,
+              upstream.residual);
   diff_expect(lcp.validSolution() == (residual <= 1e-4), "%s: valid with %.2e", p.name, residual);
 }
 
 /* With the bounds frozen by upstream all solve one convex problem. */
-template <class Solver> void check_frozen(const diff_problem &p, const diff_answer &upstream, double limit) {
+template <class Solver>
+void check_frozen(const diff_problem &p, const diff_answer &upstream, double limit) {
   Problem frozen = owned(diff_problem_frozen(&p, upstream.lo, upstream.hi));
   Solver lcp(p.n, p.nub);
   set_all(lcp, *frozen, Vector());
   diff_expect(lcp.solve(), "%s: refused: %s", p.name, lcp.errorText());
-  Answer answer = owned(diff_answer_of(frozen.get(), lcp.getLambda().data(), frozen->lo, frozen->hi));
+  Answer answer =
+      owned(diff_answer_of(frozen.get(), lcp.getLambda().data(), frozen->lo, frozen->hi));
   double told = lcp.info().residual;
   const char *name = lcplug_solver_name(lcp.info().solver);
   diff_expect(std::fabs(told - answer->residual) <= 1e-6 * answer->residual + 1e-9,
-              "%s, %s: residual %.3e reported, %.3e by its formula", p.name, name, told, answer->residual);
+              "%s, %s: residual %.3e reported, %.3e by its formula", p.name, name, told,
+              answer->residual);
   diff_expect(answer->residual <= limit, "%s, %s: residual %.2e", p.name, name, answer->residual);
   if (limit <= 1e-9)
-    diff_expect(diff_w_distance(&upstream, answer.get()) <= 1e-7, "%s, %s: w is %.2e from upstream's",
-                p.name, name, diff_w_distance(&upstream, answer.get()));
+    diff_expect(diff_w_distance(&upstream, answer.get()) <= 1e-7,
+                "%s, %s: w is %.2e from upstream's", p.name, name,
+                diff_w_distance(&upstream, answer.get()));
 }
 
 START_TEST(every_object_on_every_scene) {
@@ -166,8 +172,8 @@ END_TEST
 
 void say_nothing(int, const char *, va_list) {}
 
-/* Where upstream gives up, its object says so, the caller raises CFM, and at last gets an answer: that of
- * upstream for the problem so changed.  exact needs no such help. */
+/* Where upstream gives up, its object says so, the caller raises CFM, and at last gets an answer:
+ * that of upstream for the problem so changed.  exact needs no such help. */
 START_TEST(raised_cfm_ends_well) {
   ck_assert(scenes_init());
   Scene tower = {"tower", 3, 0.5, 0.0};
@@ -175,7 +181,8 @@ START_TEST(raised_cfm_ends_well) {
   ck_assert_msg(p != nullptr, "upstream met no error on the tower");
   lcplug::ExactLCP exact(p->n, p->nub);
   set_all(exact, *p, Vector());
-  diff_expect(exact.solve() && exact.validSolution(), "exact: residual %.2e", exact.info().residual);
+  diff_expect(exact.solve() && exact.validSolution(), "exact: residual %.2e",
+              exact.info().residual);
 
   lcplug::DantzigLCP lcp(p->n, p->nub);
   set_all(lcp, *p, Vector());
@@ -197,7 +204,8 @@ Answer upstream_with_additional(const diff_problem &p, const Vector &additional,
   Problem first = owned(diff_problem_frozen(&p, none.data(), none.data()));
   Answer normal = owned(diff_upstream(first.get()));
   for (int i = 0; i < p.n; i++) {
-    if (diff_is_friction(&p, i)) bound[i] = std::fabs(p.hi[i] * normal->x[p.findex[i]]) + additional[i];
+    if (diff_is_friction(&p, i))
+      bound[i] = std::fabs(p.hi[i] * normal->x[p.findex[i]]) + additional[i];
     minus[i] = -bound[i];
   }
   frozen = owned(diff_problem_frozen(&p, minus.data(), bound.data()));
@@ -222,9 +230,11 @@ START_TEST(additional_friction) {
   for (lcplug::SolverLCP *lcp : objects) {
     set_all(*lcp, *p, additional);
     diff_expect(lcp->solve() && lcp->validSolution(), "refused: %s", lcp->errorText());
-    Answer answer = owned(diff_answer_of(frozen.get(), lcp->getLambda().data(), frozen->lo, frozen->hi));
-    diff_expect(diff_w_distance(upstream.get(), answer.get()) <= 1e-7, "%s: w is %.2e from upstream's",
-                lcplug_solver_name(lcp->info().solver), diff_w_distance(upstream.get(), answer.get()));
+    Answer answer =
+        owned(diff_answer_of(frozen.get(), lcp->getLambda().data(), frozen->lo, frozen->hi));
+    diff_expect(diff_w_distance(upstream.get(), answer.get()) <= 1e-7,
+                "%s: w is %.2e from upstream's", lcplug_solver_name(lcp->info().solver),
+                diff_w_distance(upstream.get(), answer.get()));
   }
   scenes_done();
   diff_finish();

@@ -28,7 +28,8 @@ static pile make_pile(void) {
   rng r = {7};
   instance *p = instance_contacts(&r, CONTACTS, 4, 0.05, 0.5, 0.5);
   for (int i = 0; i < ROWS; i++) {
-    made.b[i] = p->b[i], made.lo[i] = p->lo[i], made.hi[i] = p->hi[i], made.findex[i] = p->findex[i];
+    made.b[i] = p->b[i], made.lo[i] = p->lo[i], made.hi[i] = p->hi[i],
+    made.findex[i] = p->findex[i];
     for (int j = 0; j < ROWS; j++) made.A[i * ROWS + j] = instance_at(p, i, j);
   }
   instance_free(p);
@@ -65,7 +66,7 @@ static void check_same_answer(lcplug_mixedlcp *lcp, lcplug_mixedlcp *other) {
   lcplug_mixedlcp_free(other);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* Every solver finds a small, well conditioned pile's only answer, and w is A lambda - b. */
 START_TEST(all_solvers_agree) {
@@ -116,7 +117,7 @@ START_TEST(no_rows) {
 }
 END_TEST
 
-/* ---- conventions -------------------------------------------------------------------------------- */
+/* ---- conventions ----------------------------------------------------------------------------- */
 
 /* The largest double means unbounded, as an infinity does. */
 START_TEST(largest_double_is_unbounded) {
@@ -213,7 +214,8 @@ START_TEST(lambda_is_the_guess) {
 }
 END_TEST
 
-/* A caller raises CFM until an answer is valid.  Two rows that contradict each other have none without. */
+/* A caller raises CFM until an answer is valid.  Two rows that contradict each other have none
+ * without. */
 START_TEST(raised_cfm_helps) {
   double A[4] = {1, 1, 1, 1}, b[2] = {1, -1};
   for (int s = 0; s < SOLVERS_IN_ALL; s++) {
@@ -238,10 +240,10 @@ START_TEST(raised_cfm_helps) {
 }
 END_TEST
 
-/* ---- additional friction -------------------------------------------------------------------------- */
+/* ---- additional friction --------------------------------------------------------------------- */
 
-/* One block of mass 1 pressed down with force 2 and pushed sideways with 5: it slides, and friction is
- * mu times the normal force and what is added. */
+/* One block of mass 1 pressed down with force 2 and pushed sideways with 5: it slides, and friction
+ * is mu times the normal force and what is added. */
 START_TEST(additional_friction) {
   double A[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, b[3] = {2, -5, 0.25};
   double lo[3] = {0, -0.5, -0.5}, hi[3] = {INFINITY, 0.5, 0.5}, more[3] = {77, 1.5, 0};
@@ -292,7 +294,7 @@ START_TEST(additional_friction_without_contact) {
 }
 END_TEST
 
-/* ---- refusals ------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void asymmetric(pile *p) { p->A[2 * ROWS + 1] += 0.1; }
 static void nan_in_matrix(pile *p) { p->A[3 * ROWS + 1] = p->A[1 * ROWS + 3] = NAN; }
@@ -305,13 +307,11 @@ static void index_out_of_range(pile *p) { p->findex[1] = ROWS; }
 static const struct {
   void (*spoil)(pile *p);
   lcplug_error error;
-} FAULTS[] = {{asymmetric, LCPLUG_ERROR_ASYMMETRIC},
-              {nan_in_matrix, LCPLUG_ERROR_NOT_FINITE},
-              {negative_diagonal, LCPLUG_ERROR_DIAGONAL},
-              {nan_in_right_side, LCPLUG_ERROR_NOT_FINITE},
-              {crossed_bounds, LCPLUG_ERROR_BOUNDS},
-              {nan_in_low, LCPLUG_ERROR_BOUNDS},
-              {index_out_of_range, LCPLUG_ERROR_FINDEX}};
+} FAULTS[] = {
+    {asymmetric, LCPLUG_ERROR_ASYMMETRIC},      {nan_in_matrix, LCPLUG_ERROR_NOT_FINITE},
+    {negative_diagonal, LCPLUG_ERROR_DIAGONAL}, {nan_in_right_side, LCPLUG_ERROR_NOT_FINITE},
+    {crossed_bounds, LCPLUG_ERROR_BOUNDS},      {nan_in_low, LCPLUG_ERROR_BOUNDS},
+    {index_out_of_range, LCPLUG_ERROR_FINDEX}};
 enum { FAULTS_IN_ALL = sizeof FAULTS / sizeof FAULTS[0] };
 
 /* Whoever solves, with additional friction and without: the fault has its name, and the last answer
@@ -429,7 +429,7 @@ START_TEST(upstream_has_no_cones) {
 }
 END_TEST
 
-/* ---- L D L^T -------------------------------------------------------------------------------------- */
+/* ---- L D L^T --------------------------------------------------------------------------------- */
 
 /* max |A - L D L^T| for what lcplug_mixedlcp_ldlt returns. */
 static double ldlt_error(const instance *p, const double *L) {

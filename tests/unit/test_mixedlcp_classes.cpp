@@ -1,7 +1,7 @@
 /* test_mixedlcp_classes.cpp - the C++ interface: whatever holds the numbers, whoever solves.
  *
- * One problem by hand: a block on a plane, pressed down and pushed along x and, less, along y.  It slides
- * along x and sticks along y:  lambda = (4, -2, 0.5). */
+ * One problem by hand: a block on a plane, pressed down and pushed along x and, less, along y.  It
+ * slides along x and sticks along y:  lambda = (4, -2, 0.5). */
 #include <lcplug/mixedlcp.hpp>
 
 #include <array>
@@ -68,7 +68,7 @@ void check_answer(lcplug::MixedLCP &lcp) {
   }
 }
 
-/* ---- whoever solves --------------------------------------------------------------------------- */
+/* ---- whoever solves -------------------------------------------------------------------------- */
 
 START_TEST(every_class) {
   std::unique_ptr<lcplug::MixedLCP> solvers[] = {
@@ -102,7 +102,7 @@ START_TEST(constructors) {
 }
 END_TEST
 
-/* ---- whatever holds the numbers --------------------------------------------------------------- */
+/* ---- whatever holds the numbers -------------------------------------------------------------- */
 
 template <class Matrix> void check_matrix(const Matrix &matrix) {
   lcplug::ExactLCP lcp(3, 0);
@@ -137,7 +137,7 @@ START_TEST(pointers) {
 }
 END_TEST
 
-/* ---- lambda ------------------------------------------------------------------------------------- */
+/* ---- lambda ---------------------------------------------------------------------------------- */
 
 START_TEST(lambda_can_be_written) {
   lcplug::PgsLCP lcp(3, 0);
@@ -152,7 +152,7 @@ START_TEST(lambda_can_be_written) {
 }
 END_TEST
 
-/* ---- refusals ------------------------------------------------------------------------------------ */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 /* A setter returns nothing, so solve() tells, until it is set right. */
 START_TEST(setters_are_heard) {
@@ -167,6 +167,16 @@ START_TEST(setters_are_heard) {
   lcp.setValuesInMatrix(std::vector<double>(16, 0.0));
   ck_assert(!lcp.solve());
   ck_assert(!lcp.validSolution());
+  ck_assert_int_eq(lcp.error(), LCPLUG_ERROR_SIZE);
+  lcp.setValuesInMatrix(nested());
+  check_answer(lcp);
+
+  Nested ragged = nested();
+  ragged[1].pop_back();
+  lcp.setValuesInMatrix(ragged);
+  ck_assert(!lcp.solve());
+  lcp.setValuesInMatrix(std::vector<double>(A, A + 7)); /* no square */
+  ck_assert(!lcp.solve());
   ck_assert_int_eq(lcp.error(), LCPLUG_ERROR_SIZE);
   lcp.setValuesInMatrix(nested());
   check_answer(lcp);
@@ -194,7 +204,7 @@ START_TEST(asymmetric_matrix) {
 }
 END_TEST
 
-/* ---- L D L^T ---------------------------------------------------------------------------------- */
+/* ---- L D L^T --------------------------------------------------------------------------------- */
 
 START_TEST(ldlt_decomposition) {
   Nested matrix{{4, 2}, {2, 5}}, lower{{0, 0}, {0, 0}};
@@ -206,8 +216,9 @@ START_TEST(ldlt_decomposition) {
   std::vector<double> flat(4);
   ck_assert(lcplug::MixedLCP::ldltDecomposition(matrix, flat));
   ck_assert_double_eq(flat[2], 0.5);
-  Nested indefinite{{1, 2}, {2, 1}};
+  Nested indefinite{{1, 2}, {2, 1}}, oblong{{1, 2, 3}, {2, 1, 3}};
   ck_assert(!lcplug::MixedLCP::ldltDecomposition(indefinite, lower));
+  ck_assert(!lcplug::MixedLCP::ldltDecomposition(oblong, lower));
 }
 END_TEST
 
