@@ -73,13 +73,13 @@ extern "C" {
   X(LCPLUG_TIME_LIMIT, 2, "time limit reached")                                                    \
   X(LCPLUG_STALLED, 3, "no further progress")
 
-/* Setting `solver`. */
+/* Setting `solver`.  lcplug_solve knows no upstream: programs that are swapped and mixedlcp.h do. */
 #define LCPLUG_SOLVERS(X)                                                                          \
   X(LCPLUG_AUTO, 0, "auto", "the fastest that reaches the tolerance")                              \
   X(LCPLUG_PGS, 1, "pgs", "projected Gauss-Seidel by blocks")                                      \
   X(LCPLUG_APGD, 2, "apgd", "accelerated projected gradient descent")                              \
   X(LCPLUG_EXACT, 3, "exact", "active sets and interior point, to rounding error")                 \
-  X(LCPLUG_UPSTREAM, 4, "upstream", "the host program's own solver (preload only)")
+  X(LCPLUG_UPSTREAM, 4, "upstream", "the host program's own solver")
 
 /* Setting `friction`: what a row with findex >= 0 and coefficient mu = |hi| means. */
 #define LCPLUG_FRICTIONS(X)                                                                        \
@@ -106,7 +106,7 @@ extern "C" {
 
 /* Setting `fallback`: what a preloaded solver does when it misses the tolerance. */
 #define LCPLUG_FALLBACKS(X)                                                                        \
-  X(LCPLUG_FALLBACK_AUTO, 0, "auto", "upstream for auto and exact, none for pgs and apgd")         \
+  X(LCPLUG_FALLBACK_AUTO, 0, "auto", "upstream for auto and exact with friction=ode, else none")   \
   X(LCPLUG_FALLBACK_NONE, 1, "none", "keep the best iterate")                                      \
   X(LCPLUG_FALLBACK_EXACT, 2, "exact", "try the exact solver")                                     \
   X(LCPLUG_FALLBACK_UPSTREAM, 3, "upstream", "try the host program's own solver")
@@ -262,10 +262,9 @@ typedef struct lcplug_info {
 /* Of a solve that has not been: all 0, but for `api`. */
 LCPLUG_API lcplug_info lcplug_info_default(void);
 
-/* Solves the problem.  On an error nothing has been written but *info's status, which stays as it
- * was.  The floating-point environment (traps, rounding, flush to zero) is set to the default inside
- * and put back, flags included.  `info` may be NULL.  Allocates only if the workspace has not yet
- * seen a problem as large. */
+/* Solves the problem.  On an error nothing has been written.  The floating-point environment (traps,
+ * rounding, flush to zero) is set to the default inside and put back, flags included.  `info` may be
+ * NULL.  Allocates only if the workspace has not yet seen a problem as large. */
 LCPLUG_API lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *problem,
                                      const lcplug_settings *settings, lcplug_solution *solution,
                                      lcplug_info *info);

@@ -10,15 +10,14 @@
 
 #include <cfloat>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <thread>
 
-#include <check.h>
 #include <ode/ode.h>
 
 extern "C" {
 #include "capture.h"
+#include "unit/support.h"
 }
 
 namespace {
@@ -268,16 +267,10 @@ END_TEST
 
 int main() {
   Suite *suite = suite_create("mixedlcp against upstream");
-  TCase *tests = tcase_create("objects");
-  tcase_set_timeout(tests, 300.0);
-  suite_add_tcase(suite, tests);
+  TCase *tests = support_case(suite, "objects");
   tcase_add_loop_test(tests, every_object_on_every_scene, 0, SCENES_IN_ALL);
   tcase_add_test(tests, raised_cfm_ends_well);
   tcase_add_test(tests, additional_friction);
   tcase_add_test(tests, objects_in_threads);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return support_run(suite);
 }
