@@ -169,6 +169,24 @@ START_TEST(every_object_on_every_scene) {
 }
 END_TEST
 
+/* A contact that grips without limit along one axis and slides along the other: of the bounds that
+ * upstream hands back in its own order, some are infinite, some 0 and some neither. */
+START_TEST(one_coefficient_infinite) {
+  ck_assert(scenes_init());
+  for (int step = 0; step < 3; step++) {
+    Problem p = problem_of(SCENES[step], 30, 0);
+    ck_assert(p != nullptr);
+    for (int i = 1; i < p->n; i++)
+      if (diff_is_friction(p.get(), i) && !diff_is_friction(p.get(), i - 1)) p->hi[i] = INFINITY;
+    Answer upstream = owned(diff_upstream(p.get()));
+    diff_expect(diff_upstream_solved(upstream.get()), "%s: %.2e", p->name, upstream->residual);
+    check_dantzig(*p, *upstream);
+  }
+  scenes_done();
+  diff_finish();
+}
+END_TEST
+
 void say_nothing(int, const char *, va_list) {}
 
 /* Where upstream gives up, its object says so, the caller raises CFM, and at last gets an answer:
@@ -269,6 +287,7 @@ int main() {
   Suite *suite = suite_create("mixedlcp against upstream");
   TCase *tests = support_case(suite, "objects");
   tcase_add_loop_test(tests, every_object_on_every_scene, 0, SCENES_IN_ALL);
+  tcase_add_test(tests, one_coefficient_infinite);
   tcase_add_test(tests, raised_cfm_ends_well);
   tcase_add_test(tests, additional_friction);
   tcase_add_test(tests, objects_in_threads);
