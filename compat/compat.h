@@ -3,7 +3,12 @@
  * ode.c        the exported symbols: one engine call becomes one swap_call
  * swap.c       solves it, and decides whose answer the engine gets
  * upstream.c   finds the solver that we stand in for (relink_wrap.c, relink_replace.c: when relinked)
- * environment.c, threads.c, stats.c   settings, per-thread memory, the summary */
+ * environment.c, threads.c, stats.c   settings, per-thread memory, the summary
+ *
+ * Not for engines that know nothing of us, but for callers of liblcplug:
+ *
+ * mixedlcp.c   the object of mixedlcp.h
+ * dantzig.c    upstream's solver, called outside of its engine */
 #ifndef LCPLUG_COMPAT_H
 #define LCPLUG_COMPAT_H
 

@@ -44,6 +44,12 @@ places *lcplug_places_find(places_table **table, const lcplug_problem *problem) 
   return renew(p, key, problem->n) ? p : NULL;
 }
 
+size_t lcplug_places_bytes(const places_table *table) {
+  size_t total = table ? sizeof *table : 0;
+  for (int i = 0; table && i < ENTRIES; i++) total += PLACES_STAGES * (size_t)table->entry[i].rows;
+  return total;
+}
+
 void lcplug_places_free(places_table *table) {
   for (int i = 0; table && i < ENTRIES; i++) clear(&table->entry[i]);
   free(table);

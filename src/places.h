@@ -28,6 +28,9 @@ typedef struct places_table places_table;
 places *lcplug_places_find(places_table **table, const lcplug_problem *problem);
 void lcplug_places_free(places_table *table);
 
+/* Bytes that a table holds; 0 for none. */
+size_t lcplug_places_bytes(const places_table *table);
+
 /* 1 if the stage has a guess that is worth a try now. */
 int lcplug_places_try(places *p, int stage);
 

@@ -6,6 +6,7 @@
 
 enum {
   PROBLEM_API = 0x4c435031,  /* "LCP1" */
+  INFO_API = 0x4c434931,     /* "LCI1" */
   PROBLEM_LARGEST = 1 << 24, /* rows; leaves room for sums of indices in an int */
 };
 

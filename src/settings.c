@@ -194,7 +194,8 @@ lcplug_error lcplug_settings_check(const lcplug_settings *s) {
 int lcplug_option_get(int index, lcplug_option *row) {
   if (index < 0 || index >= OPTIONS || !row) return 0;
   const option *o = &options[index];
-  *row = (lcplug_option){o->key, o->values, o->initial, o->meaning};
+  *row = (lcplug_option){
+      .key = o->key, .values = o->values, .initial = o->initial, .meaning = o->meaning};
   return 1;
 }
 

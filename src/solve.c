@@ -143,6 +143,7 @@ static lcplug_error run_stages(job *j) {
   if (!error && j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
     error = run_stage(j, STAGE_NORMALS);
     if (!error) freeze_bounds(j);
+    if (!error && j->problem->x0) set_guess(j); /* is one of all forces, friction too */
   }
   if (!error) error = run_stage(j, last_stage(j->settings->friction));
   if (!error) judge(j);
@@ -202,6 +203,7 @@ static void write_solution(const job *j, lcplug_solution *solution) {
 }
 
 static void write_info(const job *j, lcplug_info *info) {
+  *info = lcplug_info_default();
   info->status = j->it.residual <= j->it.tol ? LCPLUG_SOLVED : j->it.status;
   info->solver = j->solver;
   info->matrix = j->matrix;
@@ -209,7 +211,7 @@ static void write_info(const job *j, lcplug_info *info) {
   info->factorizations = j->it.factorizations;
   info->residual = j->it.residual;
   int relaxed = j->settings->friction == LCPLUG_FRICTION_CONE && j->model.blocks > 0;
-  info->gap = relaxed ? lcplug_relaxation_gap(&j->model, j->Ax) : 0.0;
+  if (relaxed) info->gap = lcplug_relaxation_gap(&j->model, j->Ax);
 }
 
 static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info, double started) {
@@ -226,6 +228,8 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
   write_info(j, info);
   return LCPLUG_OK;
 }
+
+lcplug_info lcplug_info_default(void) { return (lcplug_info){.api = INFO_API}; }
 
 /* Whether the short way may be tried; it leaves what it does not like to the general one. */
 static int is_small(const lcplug_problem *p, const lcplug_settings *s) {
@@ -273,8 +277,10 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
     error = run_job(&j, solution, info, started);
     lcplug_workspace_reset(workspace);
   }
-  if (!error) info->seconds = settings->timing ? lcplug_now() - started : 0.0;
-  return error;
+  if (error) return error;
+  info->api = INFO_API;
+  info->seconds = settings->timing ? lcplug_now() - started : 0.0;
+  return LCPLUG_OK;
 }
 
 lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *problem,

@@ -1,7 +1,17 @@
-/* status.c - the texts of the tables in lcplug.h, and the version. */
+/* status.c - the texts of the tables in lcplug.h, the version, and the sizes that never change. */
 #include <lcplug/lcplug.h>
 
 #include "config.h"
+
+/* Programs and bindings that were made for these sizes go on working: a new field takes the place
+ * of reserved bytes. */
+#if SIZE_MAX == UINT64_MAX
+_Static_assert(sizeof(lcplug_problem) == 128, "lcplug_problem keeps its size");
+_Static_assert(sizeof(lcplug_settings) == 128, "lcplug_settings keeps its size");
+_Static_assert(sizeof(lcplug_solution) == 64, "lcplug_solution keeps its size");
+_Static_assert(sizeof(lcplug_info) == 128, "lcplug_info keeps its size");
+_Static_assert(sizeof(lcplug_option) == 64, "lcplug_option keeps its size");
+#endif
 
 #define TEXT_CASE(code, value, text)                                                               \
   case code: return text;

@@ -68,6 +68,7 @@ places_table **lcplug_workspace_places(lcplug_workspace *workspace) { return &wo
 
 size_t lcplug_workspace_bytes(const lcplug_workspace *workspace) {
   size_t total = workspace->inner ? lcplug_workspace_bytes(workspace->inner) : 0;
+  total += lcplug_places_bytes(workspace->places);
   for (const chunk *c = workspace->first; c; c = c->next) total += c->size;
   return total;
 }

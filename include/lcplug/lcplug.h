@@ -25,7 +25,13 @@
  * serves one thread at a time; different workspaces may be used at once.
  *
  * Failure.  A call that returns an error has written nothing.  Not reaching the tolerance is no
- * error: the best iterate comes back with its residual, and info.status says why it stopped. */
+ * error: the best iterate comes back with its residual, and info.status says why it stopped.
+ *
+ * Other languages.  Everything is reached by functions: the macros below only build the enums, each
+ * an int of 32 bits, and no callback is asked for.  The structs keep their sizes (on 64-bit machines
+ * problem, settings and info have 128 bytes, solution and option 64); new fields come out of
+ * `reserved`, where 0 means what was before them.  `api` names a struct and the version of its
+ * layout. */
 #ifndef LCPLUG_LCPLUG_H
 #define LCPLUG_LCPLUG_H
 
@@ -48,10 +54,10 @@ extern "C" {
 #define LCPLUG_ERRORS(X)                                                                           \
   X(LCPLUG_OK, 0, "no error")                                                                      \
   X(LCPLUG_ERROR_ARGUMENT, 1, "a required pointer is missing or a struct was not initialised")     \
-  X(LCPLUG_ERROR_SIZE, 2, "the size n is negative or too large, or the stride is less than n")     \
+  X(LCPLUG_ERROR_SIZE, 2, "n is negative or too large, or a stride or count does not fit it")      \
   X(LCPLUG_ERROR_NOT_FINITE, 3, "A or b holds a NaN or an infinity")                               \
   X(LCPLUG_ERROR_BOUNDS, 4, "a bound is NaN, lo > hi, or an interval lies at infinity")            \
-  X(LCPLUG_ERROR_FINDEX, 5, "findex is out of range or points at its own row")                     \
+  X(LCPLUG_ERROR_FINDEX, 5, "findex is out of range, points at its own row or lacks rows")         \
   X(LCPLUG_ERROR_DIAGONAL, 6, "A has a negative diagonal element")                                 \
   X(LCPLUG_ERROR_ASYMMETRIC, 7, "A was passed as a full matrix and is not symmetric")              \
   X(LCPLUG_ERROR_SETTING, 8, "a setting is unknown or out of range")                               \
@@ -67,13 +73,13 @@ extern "C" {
   X(LCPLUG_TIME_LIMIT, 2, "time limit reached")                                                    \
   X(LCPLUG_STALLED, 3, "no further progress")
 
-/* Setting `solver`. */
+/* Setting `solver`.  lcplug_solve knows no upstream: programs that are swapped and mixedlcp.h do. */
 #define LCPLUG_SOLVERS(X)                                                                          \
   X(LCPLUG_AUTO, 0, "auto", "the fastest that reaches the tolerance")                              \
   X(LCPLUG_PGS, 1, "pgs", "projected Gauss-Seidel by blocks")                                      \
   X(LCPLUG_APGD, 2, "apgd", "accelerated projected gradient descent")                              \
   X(LCPLUG_EXACT, 3, "exact", "active sets and interior point, to rounding error")                 \
-  X(LCPLUG_UPSTREAM, 4, "upstream", "the host program's own solver (preload only)")
+  X(LCPLUG_UPSTREAM, 4, "upstream", "the host program's own solver")
 
 /* Setting `friction`: what a row with findex >= 0 and coefficient mu = |hi| means. */
 #define LCPLUG_FRICTIONS(X)                                                                        \
@@ -100,7 +106,7 @@ extern "C" {
 
 /* Setting `fallback`: what a preloaded solver does when it misses the tolerance. */
 #define LCPLUG_FALLBACKS(X)                                                                        \
-  X(LCPLUG_FALLBACK_AUTO, 0, "auto", "upstream for auto and exact, none for pgs and apgd")         \
+  X(LCPLUG_FALLBACK_AUTO, 0, "auto", "upstream for auto and exact with friction=ode, else none")   \
   X(LCPLUG_FALLBACK_NONE, 1, "none", "keep the best iterate")                                      \
   X(LCPLUG_FALLBACK_EXACT, 2, "exact", "try the exact solver")                                     \
   X(LCPLUG_FALLBACK_UPSTREAM, 3, "upstream", "try the host program's own solver")
@@ -152,6 +158,7 @@ typedef struct lcplug_problem {
   size_t bounds_step;
   const int32_t *findex;
   const double *x0;
+  const void *reserved[5];
 } lcplug_problem;
 
 /* A problem of no rows with steps of 1.  Allocates nothing. */
@@ -181,6 +188,7 @@ typedef struct lcplug_settings {
   int32_t stats;     /* preload: a summary on stderr at exit */
   int32_t warn;      /* preload: how many warnings to print on stderr */
   int32_t help;      /* preload: list the options on stderr */
+  int32_t reserved[13];
 } lcplug_settings;
 
 /* The built-in settings.  Reads no environment. */
@@ -204,6 +212,7 @@ typedef struct lcplug_option {
   const char *values;  /* "auto|pgs|..." or a range such as "0 < omega < 2" */
   const char *initial; /* the built-in value, as text */
   const char *meaning;
+  const void *reserved[4];
 } lcplug_option;
 LCPLUG_API int lcplug_option_get(int index, lcplug_option *option);
 
@@ -224,7 +233,7 @@ LCPLUG_API void lcplug_workspace_free(lcplug_workspace *workspace);
 /* Bytes that the workspace holds. */
 LCPLUG_API size_t lcplug_workspace_bytes(const lcplug_workspace *workspace);
 
-/* Where the answer goes: n numbers each; x is required, the others may be NULL.
+/* Where the answer goes: n numbers each; x is required, the others may be NULL.  Start from zeros.
  * lo and hi receive the bounds that were used: of a friction row, the final ones. */
 typedef struct lcplug_solution {
   double *x;
@@ -233,10 +242,12 @@ typedef struct lcplug_solution {
   double *lo;
   double *hi;
   size_t bounds_step; /* 0 counts as 1 */
+  void *reserved[2];
 } lcplug_solution;
 
-/* How the solve went. */
+/* How the solve went.  Only written, so it needs no start. */
 typedef struct lcplug_info {
+  uint32_t api; /* set by whoever fills the struct */
   lcplug_status status;
   lcplug_solver solver;   /* whose answer it is */
   lcplug_matrix matrix;   /* how A was stored */
@@ -245,12 +256,15 @@ typedef struct lcplug_info {
   double residual;        /* lcplug_residual of the answer */
   double gap;             /* friction=cone: the relaxation max mu |w_t|; else 0 */
   double seconds;         /* wall-clock time of this call; 0 unless settings.timing */
+  double reserved[10];
 } lcplug_info;
 
-/* Solves the problem.  On an error nothing has been written but *info's status, which stays as it
- * was.  The floating-point environment (traps, rounding, flush to zero) is set to the default inside
- * and put back, flags included.  `info` may be NULL.  Allocates only if the workspace has not yet
- * seen a problem as large. */
+/* Of a solve that has not been: all 0, but for `api`. */
+LCPLUG_API lcplug_info lcplug_info_default(void);
+
+/* Solves the problem.  On an error nothing has been written.  The floating-point environment (traps,
+ * rounding, flush to zero) is set to the default inside and put back, flags included.  `info` may be
+ * NULL.  Allocates only if the workspace has not yet seen a problem as large. */
 LCPLUG_API lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *problem,
                                      const lcplug_settings *settings, lcplug_solution *solution,
                                      lcplug_info *info);

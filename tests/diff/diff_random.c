@@ -4,6 +4,7 @@
  * singular problem has a solution whatever its bounds.  Four kinds of matrix meet every kind of rows
  * that the ABI can express. */
 #include "diff_common.h"
+#include "unit/support.h"
 
 #include <check.h>
 #include <math.h>
@@ -252,14 +253,8 @@ END_TEST
 
 int main(void) {
   Suite *suite = suite_create("random problems against upstream");
-  TCase *tests = tcase_create("all kinds");
-  tcase_set_timeout(tests, 60);
+  TCase *tests = support_case(suite, "all kinds");
   tcase_add_loop_test(tests, strict_solvers_agree_with_upstream, 0, MATRICES * ROWS);
   tcase_add_loop_test(tests, first_order_solvers_are_honest, 0, MATRICES * ROWS);
-  suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
+  return support_run(suite);
 }

@@ -13,6 +13,7 @@
 #include <lcplug/record.h>
 
 #include "capture.h"
+#include "unit/support.h"
 
 /* At CFM 1e-10 the normal forces of redundant contacts are unique in name only. */
 static const diff_limits FIRM = {1e-7, INFINITY, 1}, SOFT = {1e-7, 1e-7, 1};
@@ -169,16 +170,10 @@ END_TEST
 
 int main(void) {
   Suite *suite = suite_create("problems of scenes against upstream");
-  TCase *tests = tcase_create("scenes and records");
-  tcase_set_timeout(tests, 120);
+  TCase *tests = support_case(suite, "scenes and records");
   tcase_add_loop_test(tests, scenes_agree_with_upstream, 0, SCENES);
   tcase_add_test(tests, what_upstream_gives_up_is_solved);
   tcase_add_test(tests, stored_records_agree_with_upstream);
   tcase_add_test(tests, shared_records_agree_with_upstream);
-  suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
+  return support_run(suite);
 }

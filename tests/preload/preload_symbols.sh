@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# preload_symbols.sh - what the preload object brings into a host: the symbols of compat/symbols.h, and
-# no library but the C library's own.
+# preload_symbols.sh - what the preload object brings into a host: the symbols of compat/symbols.h, no
+# library but the C library's own, and of that nothing that a guest must not touch.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -19,6 +19,12 @@ for library in $(readelf -d "$preload" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
       ok "needs $library, which is the C library's own" ;;
     *) not_ok "needs $library" ;;
   esac
+done
+
+# A guest that cannot name them cannot write to stdout, catch a signal or end the program.
+imported=$(nm -D --undefined-only "$preload" | awk '{ sub(/@.*/, "", $NF); print $NF }')
+for function in stdout puts putchar printf signal sigaction exit _exit abort; do
+  is "does without $function" "" "$(printf '%s\n' "$imported" | grep -x "$function")"
 done
 
 # Text relocations or an executable stack would make a guarded host refuse it.

@@ -99,6 +99,35 @@ START_TEST(second_solve_allocates_nothing) {
 }
 END_TEST
 
+/* reuse=1 remembers by the shape of the rows: one more allocation for a new shape, and none for one that
+ * was seen.  What it keeps is counted. */
+START_TEST(reuse_allocates_once_for_a_shape) {
+  rng r = {61};
+  instance *p = instance_contacts(&r, 40, 10, 1e-3, 0.5, 0.4), *q = instance_permuted(p, &r, NULL);
+  lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_ODE);
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  if (!counting("reuse_allocates_once_for_a_shape")) return;
+  solve(workspace, p, &s);
+  solve(workspace, q, &s);
+  size_t without = lcplug_workspace_bytes(workspace);
+  s.reuse = 1;
+  solve(workspace, p, &s);
+  size_t one = lcplug_workspace_bytes(workspace);
+  solve(workspace, q, &s);
+  size_t two = lcplug_workspace_bytes(workspace);
+  long before = allocations;
+  solve(workspace, p, &s);
+  solve(workspace, q, &s);
+  long made = allocations - before;
+  ck_assert_int_eq(made, 0);
+  ck_assert_uint_gt(one, without);
+  ck_assert_uint_eq(two - one, 2 * (size_t)p->n);
+  ck_assert_uint_eq(lcplug_workspace_bytes(workspace), two);
+  lcplug_workspace_free(workspace);
+  instance_free(p), instance_free(q);
+}
+END_TEST
+
 /* ---- the workspace itself -------------------------------------------------------------------------- */
 
 /* Pieces begin at cache lines, keep their bytes while others are taken, and do not overlap. */
@@ -164,7 +193,7 @@ START_TEST(marks_give_memory_back) {
 END_TEST
 
 /* After a reset everything taken before fits without a new chunk. */
-START_TEST(reset_merges_chunks) {
+START_TEST(reset_keeps_chunks) {
   lcplug_workspace *workspace = lcplug_workspace_create();
   for (int round = 0; round < 5; round++) {
     size_t before = lcplug_workspace_bytes(workspace);
@@ -180,9 +209,10 @@ int main(void) {
   Suite *suite = suite_create("workspace");
   TCase *tests = support_case(suite, "workspace");
   tcase_add_test(tests, second_solve_allocates_nothing);
+  tcase_add_test(tests, reuse_allocates_once_for_a_shape);
   tcase_add_test(tests, pieces_are_apart_and_aligned);
   tcase_add_test(tests, impossible_sizes_are_refused);
   tcase_add_test(tests, marks_give_memory_back);
-  tcase_add_test(tests, reset_merges_chunks);
+  tcase_add_test(tests, reset_keeps_chunks);
   return support_run(suite);
 }
