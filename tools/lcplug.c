@@ -39,6 +39,10 @@ static const tool_command version_command = {.name = "version",
 static const tool_command *const commands[] = {
     &tool_run_command,
     &tool_doctor_command,
+    &tool_solve_command,
+    &tool_replay_command,
+    &tool_compare_command,
+    &tool_convert_command,
     &help_command,
     &version_command,
 };
