@@ -2,7 +2,7 @@
 # tools_files.sh - lcplug solve, replay, compare and convert on files: answers, tables, JSON, pictures,
 # mistakes, terminals and Ctrl-C.
 
-. "${abs_top_srcdir:-$(pwd)}/tests/tools_common.sh"
+. "${abs_top_srcdir:-$(pwd)}/tests/tools_common.sh" || exit 1
 data=$src/tests/data
 cd "$folder" || exit 1
 
