@@ -146,7 +146,8 @@ static void follow_convergence(compare_job *job, int who, const lcplug_record *r
   }
 }
 
-static void compare_file(compare_job *job, const char *path) {
+static void compare_file(void *the_job, const char *path) {
+  compare_job *job = the_job;
   contest *c = &job->contest;
   lcplug_record *record = files_read(path);
   if (!record) {
@@ -163,17 +164,6 @@ static void compare_file(compare_job *job, const char *path) {
   c->files[c->problems] = path;
   c->rows[c->problems++] = record->problem.n;
   lcplug_record_free(record);
-}
-
-static void compare_files(compare_job *job) {
-  double work = 0;
-  for (int i = 0; i < job->files.count; i++) work += job->files.bytes[i];
-  progress_begin("comparing", work);
-  for (int i = 0; i < job->files.count && !progress_interrupted(); i++) {
-    compare_file(job, job->files.paths[i]);
-    progress_add(job->files.bytes[i]);
-  }
-  progress_end();
 }
 
 /* ---- reports ----------------------------------------------------------------------------------------- */
@@ -321,7 +311,7 @@ static int compare_main(const tool_command *command, int argc, char **argv) {
     job.seat = seat_create();
     make_room(&job);
     progress_watch_interrupts();
-    compare_files(&job);
+    files_each(&job.files, "comparing", compare_file, &job);
     status = report(&job);
     free_room(&job.contest);
     seat_free(&job.seat);

@@ -66,7 +66,8 @@ static int read_arguments(replay_job *job) {
   return TOOL_OK;
 }
 
-static void replay_file(replay_job *job, const char *path) {
+static void replay_file(void *the_job, const char *path) {
+  replay_job *job = the_job;
   lcplug_record *record = files_read(path);
   if (!record) {
     job->unreadable++;
@@ -89,17 +90,6 @@ static void replay_file(replay_job *job, const char *path) {
     job->done[job->count++] = r;
   }
   lcplug_record_free(record);
-}
-
-static void replay_files(replay_job *job) {
-  double work = 0;
-  for (int i = 0; i < job->files.count; i++) work += job->files.bytes[i];
-  progress_begin("replaying", work);
-  for (int i = 0; i < job->files.count && !progress_interrupted(); i++) {
-    replay_file(job, job->files.paths[i]);
-    progress_add(job->files.bytes[i]);
-  }
-  progress_end();
 }
 
 /* ---- reports --------------------------------------------------------------------------------------- */
@@ -226,7 +216,7 @@ static int replay_main(const tool_command *command, int argc, char **argv) {
   } else if (status == TOOL_OK) {
     job.seat = seat_create();
     progress_watch_interrupts();
-    replay_files(&job);
+    files_each(&job.files, "replaying", replay_file, &job);
     status = report(&job);
     seat_free(&job.seat);
   }

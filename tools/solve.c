@@ -90,7 +90,8 @@ static void write_answer(solve_job *job, const char *path, const lcplug_record *
   for (int i = 0; i < record->problem.n; i++) fprintf(job->solution.file, "%.17g\n", job->seat.x[i]);
 }
 
-static void solve_file(solve_job *job, const char *path) {
+static void solve_file(void *the_job, const char *path) {
+  solve_job *job = the_job;
   lcplug_record *record = files_read(path);
   if (!record) {
     job->unreadable++;
@@ -106,18 +107,6 @@ static void solve_file(solve_job *job, const char *path) {
   else if (!o.error) add_row(job, path, record, &o);
   if (job->output && !o.error) write_answer(job, path, record, &o);
   lcplug_record_free(record);
-}
-
-static void solve_files(solve_job *job) {
-  bool many = job->files.count > 1;
-  double work = 0;
-  for (int i = 0; i < job->files.count; i++) work += job->files.bytes[i];
-  if (many) progress_begin("solving", work);
-  for (int i = 0; i < job->files.count && !progress_interrupted(); i++) {
-    solve_file(job, job->files.paths[i]);
-    if (many) progress_add(job->files.bytes[i]);
-  }
-  if (many) progress_end();
 }
 
 static bool begin_reports(solve_job *job) {
@@ -153,7 +142,7 @@ static int solve_main(const tool_command *command, int argc, char **argv) {
     job.seat = seat_create();
     progress_watch_interrupts();
     if (begin_reports(&job)) {
-      solve_files(&job);
+      files_each(&job.files, "solving", solve_file, &job);
       bool written = end_reports(&job);
       status = job.unreadable || !written ? TOOL_USAGE : job.missed ? TOOL_NO : TOOL_OK;
       if (progress_interrupted()) status = TOOL_INTERRUPTED;
