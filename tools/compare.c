@@ -55,7 +55,6 @@ static int read_option(compare_job *job, int found) {
     case COMPARE_JSON: job->as_json = true; return TOOL_OK;
     case ARGUMENT_OPERAND: return files_add(&job->files, a->value) ? TOOL_OK : TOOL_USAGE;
     case ARGUMENT_SETTING: return TOOL_OK;
-    case ARGUMENT_HELP: return ARGUMENT_HELP;
     default: return TOOL_USAGE;
   }
 }
@@ -304,10 +303,7 @@ static int compare_main(const tool_command *command, int argc, char **argv) {
   compare_job job = {.repeats = 3};
   if (!tool_arguments_begin(&job.arguments, command, argc, argv)) return TOOL_USAGE;
   int status = read_arguments(&job);
-  if (status == ARGUMENT_HELP) {
-    tool_help(command);
-    status = TOOL_OK;
-  } else if (status == TOOL_OK) {
+  if (status == TOOL_OK) {
     job.seat = seat_create();
     make_room(&job);
     progress_watch_interrupts();

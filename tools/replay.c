@@ -54,7 +54,6 @@ static int read_arguments(replay_job *job) {
         if (!files_add(&job->files, a->value)) return TOOL_USAGE;
         break;
       case ARGUMENT_SETTING: break;
-      case ARGUMENT_HELP: return ARGUMENT_HELP;
       default: return TOOL_USAGE;
     }
   }
@@ -210,10 +209,7 @@ static int replay_main(const tool_command *command, int argc, char **argv) {
   replay_job job = {.repeats = 1};
   if (!tool_arguments_begin(&job.arguments, command, argc, argv)) return TOOL_USAGE;
   int status = read_arguments(&job);
-  if (status == ARGUMENT_HELP) {
-    tool_help(command);
-    status = TOOL_OK;
-  } else if (status == TOOL_OK) {
+  if (status == TOOL_OK) {
     job.seat = seat_create();
     progress_watch_interrupts();
     files_each(&job.files, "replaying", replay_file, &job);

@@ -40,7 +40,6 @@ static int read_arguments(solve_job *job) {
         if (!files_add(&job->files, a->value)) return TOOL_USAGE;
         break;
       case ARGUMENT_SETTING: break;
-      case ARGUMENT_HELP: return ARGUMENT_HELP;
       default: return TOOL_USAGE;
     }
   }
@@ -135,10 +134,7 @@ static int solve_main(const tool_command *command, int argc, char **argv) {
   solve_job job = {0};
   if (!tool_arguments_begin(&job.arguments, command, argc, argv)) return TOOL_USAGE;
   int status = read_arguments(&job);
-  if (status == ARGUMENT_HELP) {
-    tool_help(command);
-    status = TOOL_OK;
-  } else if (status == TOOL_OK) {
+  if (status == TOOL_OK) {
     job.seat = seat_create();
     progress_watch_interrupts();
     if (begin_reports(&job)) {
