@@ -1,29 +1,33 @@
 /* tools.h - what the files of the lcplug command share.
  *
- * The command knows the library only through its public header.  Each subcommand is one function
- * that takes its own argument vector (argv[0] is the subcommand's name) and returns the exit
- * status.  Everything said to the user about a failure goes through tool_error. */
+ * The command knows the library only through its public headers.  Each subcommand is a row of
+ * command.h's kind; its function takes its own argument vector (argv[0] is the subcommand's name) and
+ * returns the exit status.  Everything said to the user about a failure goes through tool_error. */
 #ifndef LCPLUG_TOOLS_H
 #define LCPLUG_TOOLS_H
 
 #include <stddef.h>
 
+#include "command.h"
+
 /* Exit statuses.  The first four are also the doctor's verdicts; 126 and 127 are the shells'. */
 enum {
   TOOL_OK = 0,
-  TOOL_NO = 1,           /* doctor: the swap takes no effect */
+  TOOL_NO = 1,           /* doctor: the swap takes no effect; solve, replay: a problem was not solved */
   TOOL_USAGE = 2,        /* a wrong option, an unreadable file, no preload object */
   TOOL_UNKNOWN = 3,      /* doctor: cannot tell */
   TOOL_CANNOT_RUN = 126, /* run: found, but cannot be executed */
-  TOOL_NOT_FOUND = 127   /* run: no such program */
+  TOOL_NOT_FOUND = 127,  /* run: no such program */
+  TOOL_INTERRUPTED = 130 /* Ctrl-C: what was done so far has been reported */
 };
 
-int tool_run(int argc, char **argv);
-int tool_doctor(int argc, char **argv);
-
-/* The help texts, on stdout; the options come from the library's table. */
-void tool_run_help(void);
-void tool_doctor_help(void);
+/* The subcommands, each in the file of its name. */
+extern const tool_command tool_run_command;
+extern const tool_command tool_doctor_command;
+extern const tool_command tool_solve_command;
+extern const tool_command tool_replay_command;
+extern const tool_command tool_compare_command;
+extern const tool_command tool_convert_command;
 
 /* One line "lcplug: ..." on stderr. */
 void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
