@@ -1,6 +1,7 @@
 /* compat.h - what the files of this folder share.
  *
  * ode.c        the exported symbols: one engine call becomes one swap_call
+ * plug.c       answers it by swap.c (witness.c: in the object that looks on, and records)
  * swap.c       solves it, and decides whose answer the engine gets
  * upstream.c   finds the solver that we stand in for (relink_wrap.c, relink_replace.c: when relinked)
  * environment.c, threads.c, stats.c   settings, per-thread memory, the summary */
@@ -24,14 +25,22 @@ typedef struct swap_call {
   double *lo, *hi;
   size_t bounds_step;
   int *findex; /* NULL: no friction rows */
+  int single;  /* not 0: the engine's own numbers are floats */
   /* Calls the engine's own solver on the same arrays, which it may destroy; returns 0 if there is
    * none.  `engine` is for its use. */
   int (*upstream)(const struct swap_call *call);
   const void *engine;
 } swap_call;
 
-/* Solves the call and writes x, w, lo and hi. */
+/* What the exported symbols call: x, w, lo and hi are to be written. */
 void swap_solve(const swap_call *call);
+
+/* Solves the call with lcplug and writes x, w, lo and hi. */
+void swap_answer(const swap_call *call);
+
+/* Writes upstream's answer, with the bounds that it used in lo and hi, in the caller's order; 0, and x
+ * means nothing, if there is none. */
+int swap_upstream(const swap_call *call);
 
 /* ---- settings from the environment, read once -------------------------------------------------- */
 
@@ -82,6 +91,7 @@ typedef enum memory_purpose {
   MEMORY_ANSWER, /* vectors of the present call */
   MEMORY_MATRIX, /* A, saved from an upstream that destroys it */
   MEMORY_ENGINE, /* a single-precision problem as doubles */
+  MEMORY_WITNESS, /* a problem as it came, and both answers to it */
   MEMORY_PURPOSES
 } memory_purpose;
 
@@ -89,6 +99,7 @@ typedef struct thread_context {
   struct thread_context *before, *after; /* all contexts, for the summary */
   lcplug_workspace *workspace;
   int busy; /* a solve is under way: a call from a signal handler finds it set */
+  int watched; /* the same for the witness */
   double *memory[MEMORY_PURPOSES]; /* each grows, never shrinks */
   size_t memory_size[MEMORY_PURPOSES];
   statistics statistics;

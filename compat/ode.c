@@ -161,6 +161,7 @@ static void solve_float(const engine_call *e) {
                     .hi = vectors + 4 * rows,
                     .bounds_step = 1,
                     .findex = e->findex,
+                    .single = 1,
                     .upstream = upstream_float,
                     .engine = e};
   with_quiet_arithmetic(convert_in, e, &call);

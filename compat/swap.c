@@ -293,18 +293,32 @@ static void solve_in_context(attempt *a) {
   choose_and_write(a);
 }
 
-void swap_solve(const swap_call *call) {
+/* Claims this thread's context for the call; 0 if there is none, or a solve is under way in it. */
+static int begin_call(attempt *a, const swap_call *call) {
+  a->call = call;
+  a->context = thread_context_get();
+  a->settings = environment_settings();
+  if (!a->context || a->context->busy) return 0;
+  a->context->busy = 1;
+  return 1;
+}
+
+void swap_answer(const swap_call *call) {
   attempt a; /* filled as it is needed: most calls are over before clearing it would be */
-  a.call = call;
-  a.context = thread_context_get();
-  a.settings = environment_settings();
-  if (!a.context || a.context->busy) {
+  if (!begin_call(&a, call)) {
     leave_to_upstream(call, NULL);
     return;
   }
-  a.context->busy = 1;
   uint64_t started = a.settings->stats ? nanoseconds_now() : 0;
   solve_in_context(&a);
   if (a.settings->stats) statistics_time(&a.context->statistics, nanoseconds_now() - started);
   a.context->busy = 0;
+}
+
+int swap_upstream(const swap_call *call) {
+  attempt a;
+  if (!begin_call(&a, call)) return 0;
+  int answered = begin_attempt(&a) && ask_upstream(&a) < INFINITY;
+  a.context->busy = 0;
+  return answered;
 }

@@ -208,7 +208,7 @@ static void look_at_privileges(facts *f) {
 }
 
 static void look_at_preload(facts *f) {
-  if (!f->preload) f->preload = preload_find(&f->preload_problem);
+  if (!f->preload) f->preload = preload_find(PRELOAD_NAME, &f->preload_problem);
   if (!f->preload) return;
   const char *problem = f->preload_mapped ? NULL : preload_path_problem(f->preload);
   elf_file elf;

@@ -1,7 +1,7 @@
 /* lcplug.c - the lcplug command: a table of subcommands, and the helpers that they share.
  *
  * `lcplug run` starts a program with the solver swapped, `lcplug doctor` says whether the swap can
- * take effect in it.  Help goes to stdout with status 0; a wrong command line gets one line on
+ * take effect in it, `lcplug audit` and `lcplug capture` look on while its own solver works.  Help goes to stdout with status 0; a wrong command line gets one line on
  * stderr and status 2. */
 #define _GNU_SOURCE
 #include "tools.h"
@@ -29,6 +29,10 @@ static const struct command {
 } commands[] = {
     {"run", " [OPTION...] [--] PROGRAM [ARGUMENT...]",
      "start PROGRAM with its contact solver swapped", tool_run, tool_run_help},
+    {"audit", " [OPTION...] [--] PROGRAM [ARGUMENT...]",
+     "start PROGRAM, let both solvers solve every problem, and report", tool_audit, tool_audit_help},
+    {"capture", " [OPTION...] [--] PROGRAM [ARGUMENT...]",
+     "start PROGRAM and keep the problems that it poses", tool_capture, tool_capture_help},
     {"doctor", " PROGRAM|PID", "say whether the swap takes effect, and what to do if not",
      tool_doctor, tool_doctor_help},
     {"help", " [COMMAND]", "explain a command", command_help, general_help},

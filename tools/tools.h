@@ -19,10 +19,14 @@ enum {
 };
 
 int tool_run(int argc, char **argv);
+int tool_capture(int argc, char **argv);
+int tool_audit(int argc, char **argv);
 int tool_doctor(int argc, char **argv);
 
 /* The help texts, on stdout; the options come from the library's table. */
 void tool_run_help(void);
+void tool_capture_help(void);
+void tool_audit_help(void);
 void tool_doctor_help(void);
 
 /* One line "lcplug: ..." on stderr. */
@@ -37,14 +41,16 @@ void *tool_resize(void *array, size_t count, size_t size);
 /* The file that execvp would start for `name`, as a new string; NULL if there is none. */
 char *tool_find_program(const char *name);
 
-/* The absolute path of the preload object, as a new string; NULL if it is nowhere.  In that case
+/* The absolute path of a preload object, as a new string; NULL if it is nowhere.  In that case
  * *tried is a new string that says where it was looked for. */
-char *preload_find(char **tried);
+char *preload_find(const char *name, char **tried);
 
 /* NULL if the loader can take this path in LD_PRELOAD, else the reason why not. */
 const char *preload_path_problem(const char *path);
 
-/* The file name by which a preload object is known, wherever it was installed. */
+/* The file names by which the preload objects are known, wherever they were installed: the plug, and
+ * the witness that only looks on. */
 #define PRELOAD_NAME "liblcplug-preload.so"
+#define WITNESS_NAME "liblcplug-witness.so"
 
 #endif

@@ -1,0 +1,58 @@
+/* numbers.c - see numbers.h. */
+#include "numbers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool read_count(const char *text, uint64_t least, uint64_t most, uint64_t *count) {
+  char *end;
+  if (strspn(text, "0123456789") != strlen(text) || !*text) return false;
+  errno = 0;
+  uint64_t number = strtoull(text, &end, 10);
+  if (errno || number < least || number > most) return false;
+  *count = number;
+  return true;
+}
+
+const char *group_digits(uint64_t number, char text[NUMBER_TEXT]) {
+  char digits[24];
+  int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+  char *to = text;
+  for (int i = 0; i < length; i++) {
+    if (i && (length - i) % 3 == 0) *to++ = ',';
+    *to++ = digits[i];
+  }
+  *to = '\0';
+  return text;
+}
+
+const char *time_text(double seconds, char text[NUMBER_TEXT]) {
+  static const struct {
+    double unit;
+    const char *name;
+  } units[] = {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}};
+  int i = 0;
+  while (i < 2 && seconds < 0.9995 * units[i].unit) i++;
+  double number = seconds / units[i].unit;
+  int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
+  snprintf(text, NUMBER_TEXT, "%.*f %s", decimals, number, units[i].name);
+  return text;
+}
+
+const char *ratio_text(double ratio, char text[NUMBER_TEXT]) {
+  if (!(ratio < 1e15)) strcpy(text, "inf");
+  else if (ratio >= 999.5) group_digits((uint64_t)(ratio + 0.5), text);
+  else snprintf(text, NUMBER_TEXT, "%.*f", ratio < 0.0995 ? 3 : ratio < 0.995 ? 2 : ratio < 9.95 ? 1 : 0, ratio);
+  return text;
+}
+
+const char *residual_text(double residual, char text[NUMBER_TEXT]) {
+  if (residual == 0.0) return strcpy(text, "0");
+  if (!isfinite(residual)) return strcpy(text, "not finite");
+  snprintf(text, NUMBER_TEXT, "%.1e", residual);
+  return text;
+}

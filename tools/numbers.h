@@ -1,0 +1,25 @@
+/* numbers.h - numbers as people write and read them. */
+#ifndef LCPLUG_NUMBERS_H
+#define LCPLUG_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { NUMBER_TEXT = 32 }; /* room for any of the texts below */
+
+/* A whole number between least and most, and nothing behind it. */
+bool read_count(const char *text, uint64_t least, uint64_t most, uint64_t *count);
+
+/* 4018 as 4,018. */
+const char *group_digits(uint64_t number, char text[NUMBER_TEXT]);
+
+/* Seconds as "3.21 us", "41 ms", "2.0 s"; two significant digits or three. */
+const char *time_text(double seconds, char text[NUMBER_TEXT]);
+
+/* A ratio as "1.3" or "41", two significant digits or all before the point. */
+const char *ratio_text(double ratio, char text[NUMBER_TEXT]);
+
+/* A residual as "2e-15", "0" or "none". */
+const char *residual_text(double residual, char text[NUMBER_TEXT]);
+
+#endif
