@@ -64,13 +64,13 @@ static void write_script(FILE *out, const char *path, const bench_report *report
 
 int bench_plot(const char *path, const bench_report *report) {
   if (system("command -v gnuplot >/dev/null 2>&1")) {
-    bench_say("bench: no plot, as there is no gnuplot (package gnuplot-nox)\n");
+    progress_say("bench: no plot, as there is no gnuplot (package gnuplot-nox)\n");
     return 0;
   }
   FILE *gnuplot = popen("gnuplot", "w");
   if (!gnuplot) return 0;
   write_script(gnuplot, path, report);
   if (pclose(gnuplot) == 0) return 1;
-  bench_say("bench: gnuplot failed, no plot\n");
+  progress_say("bench: gnuplot failed, no plot\n");
   return 0;
 }

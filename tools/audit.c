@@ -1,3 +1,226 @@
+/* audit.c - `lcplug audit`: is the swap worth it in this program?
+ *
+ * The program runs once.  Its own solver and lcplug solve every problem, the same bytes, and the
+ * witness notes times, residuals and differences; here they become a screen of text and a page. */
+#define _GNU_SOURCE
+#include "audit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "numbers.h"
 #include "tools.h"
-void tool_audit_help(void) {}
-int tool_audit(int argc, char **argv) { (void)argc; (void)argv; return 0; }
+
+typedef struct audit_order {
+  bool give_lcplug;
+  const char *html;   /* NULL: no page */
+  const char *folder; /* NULL: by the name of the page, if there is one */
+} audit_order;
+
+enum { OPTION_RETURN = 1, OPTION_HTML, OPTION_OUTPUT };
+
+static bool take_option(void *data, const tool_arguments *a, int code) {
+  audit_order *order = data;
+  switch (code) {
+    case OPTION_HTML: order->html = a->value; return true;
+    case OPTION_OUTPUT: order->folder = a->value; return true;
+    default: break;
+  }
+  order->give_lcplug = strcmp(a->value, side_names[LCPLUG]) == 0;
+  if (order->give_lcplug || strcmp(a->value, side_names[UPSTREAM]) == 0) return true;
+  tool_error("option '--return' cannot be '%s'; allowed: upstream|lcplug", a->value);
+  return false;
+}
+
+/* ---- the screen --------------------------------------------------------------------------------- */
+
+typedef enum colour { PLAIN, BOLD, GOOD, BAD } colour;
+
+/* Colours are for people who look on, and have not asked to be spared. */
+static const char *paint(colour c) {
+  static const char *const codes[] = {"\033[0m", "\033[1m", "\033[1;32m", "\033[1;31m"};
+  const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+  bool wanted = isatty(STDERR_FILENO) && !(no_colour && *no_colour) && terminal && strcmp(terminal, "dumb");
+  return wanted ? codes[c] : "";
+}
+
+static void print_row(const char *what, const char *upstream, const char *lcplug) {
+  fprintf(stderr, "  %-22s %12s %12s\n", what, upstream, lcplug);
+}
+
+static void print_sides(const audit *a) {
+  static const struct {
+    const char *what;
+    size_t place;
+    const char *(*text)(double value, char text[NUMBER_TEXT]);
+  } rows[] = {
+      {"solving, all calls", offsetof(side_numbers, total), time_text},
+      {"median call", offsetof(side_numbers, median), time_text},
+      {"slowest call", offsetof(side_numbers, slowest), time_text},
+      {"median residual", offsetof(side_numbers, residual_median), residual_text},
+      {"worst residual", offsetof(side_numbers, residual_worst), residual_text},
+  };
+  char text[SIDES][NUMBER_TEXT];
+  print_row("", side_names[UPSTREAM], side_names[LCPLUG]);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (int which = 0; which < SIDES; which++)
+      rows[i].text(*(const double *)((const char *)&a->side[which] + rows[i].place), text[which]);
+    print_row(rows[i].what, text[UPSTREAM], text[LCPLUG]);
+  }
+  for (int which = 0; which < SIDES; which++) group_digits(a->side[which].failed, text[which]);
+  print_row("failed calls", text[UPSTREAM], text[LCPLUG]);
+}
+
+static void print_classes(const audit *a) {
+  fprintf(stderr, "\n  %-16s %9s %12s %12s %8s %10s\n", "rows", "calls", "upstream", "lcplug", "ratio",
+          "failed");
+  for (int i = 0; i < SIZE_CLASSES; i++) {
+    const size_class *c = &a->classes[i];
+    char rows[40], calls[NUMBER_TEXT], upstream[NUMBER_TEXT], lcplug[NUMBER_TEXT], ratio[NUMBER_TEXT],
+        failed[NUMBER_TEXT];
+    if (!c->calls) continue;
+    snprintf(failed, sizeof failed, "%" PRIu64 ", %" PRIu64, c->failed[UPSTREAM], c->failed[LCPLUG]);
+    fprintf(stderr, "  %-16s %9s %12s %12s %8s %10s\n", size_class_text(c, rows, sizeof rows),
+            group_digits(c->calls, calls), time_text(c->median[UPSTREAM], upstream),
+            time_text(c->median[LCPLUG], lcplug),
+            ratio_text(c->total[UPSTREAM] / (c->total[LCPLUG] + 1e-12), ratio), failed);
+  }
+}
+
+static void print_notes(const audit *a) {
+  char text[NUMBER_TEXT], other[NUMBER_TEXT];
+  fprintf(stderr, "\n  Where both solved it, their w differ by %s of the largest b at most.\n",
+          residual_text(a->difference, text));
+  if (a->program_seconds > 0.0)
+    fprintf(stderr, "  Solving is %.0f %% of the program's CPU time of %s; with lcplug it would need %s.\n",
+            100.0 * a->side[UPSTREAM].total / a->program_seconds, time_text(a->program_seconds, text),
+            time_text(a->program_seconds - a->side[UPSTREAM].total + a->side[LCPLUG].total, other));
+  if (a->fell_back)
+    fprintf(stderr, "  lcplug needed upstream's help in %s calls.\n", group_digits(a->fell_back, text));
+  if (a->unfinished)
+    fprintf(stderr, "  Calls under way when the program ended: %s.\n", group_digits(a->unfinished, text));
+  if (a->lost)
+    fprintf(stderr, "  Calls that could not be noted (is the disk full?): %s.\n", group_digits(a->lost, text));
+  if (*a->end) fprintf(stderr, "  The program %s.\n", a->end);
+}
+
+static void print_summary(const audit *a) {
+  char calls[NUMBER_TEXT], least[NUMBER_TEXT], most[NUMBER_TEXT];
+  fprintf(stderr, "\nlcplug audit: %s\n  %s calls with %s to %s rows", a->command,
+          group_digits(a->count, calls), group_digits(a->fewest_rows, least),
+          group_digits(a->most_rows, most));
+  if (a->processes > 1) fprintf(stderr, " in %u processes", a->processes);
+  fprintf(stderr, "; the program got %s's answers\n\n", side_names[a->gave_lcplug ? LCPLUG : UPSTREAM]);
+  print_sides(a);
+  print_classes(a);
+  print_notes(a);
+  char *verdict = audit_verdict(a);
+  bool good = a->ratio >= 0.95 && a->side[LCPLUG].failed <= a->side[UPSTREAM].failed;
+  fprintf(stderr, "\n%s%s%s\n", paint(good ? GOOD : BAD), verdict, paint(PLAIN));
+  free(verdict);
+}
+
+/* ---- the command -------------------------------------------------------------------------------- */
+
+/* page.html keeps its problems in page-problems. */
+static char *problem_folder(const audit_order *order) {
+  if (order->folder) return tool_format("%s", order->folder);
+  if (!order->html) return NULL;
+  size_t length = strlen(order->html);
+  if (length > 5 && strcmp(order->html + length - 5, ".html") == 0) length -= 5;
+  return tool_format("%.*s-problems", (int)length, order->html);
+}
+
+/* A page that cannot be written must be known before hours of simulation, not after. */
+static bool is_writable(const char *path) {
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (path && !file) tool_error("cannot write '%s': %s", path, strerror(errno));
+  if (file) fclose(file);
+  return !path || file;
+}
+
+static bool report(const session *s, const audit_order *order, char **program) {
+  audit a;
+  bool done = audit_read(&a, s, program);
+  if (done && !a.count)
+    fprintf(stderr, "lcplug: no call of a solver was seen; `lcplug doctor %s` may say why\n", program[0]);
+  if (done && a.count) print_summary(&a);
+  if (done && order->html) done = report_write(&a, order->html);
+  if (done && a.count && order->html) fprintf(stderr, "The report is %s.\n", order->html);
+  if (done && a.kept[WORST_SLOWEST].path)
+    fprintf(stderr, "The worst problems are in %s.\n", s->control->folder);
+  if (s->control->write_error)
+    tool_error("a problem could not be kept: %s", strerror((int)s->control->write_error));
+  audit_free(&a);
+  return done;
+}
+
+static int run_under(session *s, const audit_order *order, char **program, const char *items) {
+  char *folder = problem_folder(order);
+  bool ready = session_open(s, WITNESS_AUDIT) && is_writable(order->html) &&
+               (!folder || session_keep_in(s, folder));
+  free(folder);
+  if (!ready) return TOOL_USAGE;
+  s->control->gives_lcplug = order->give_lcplug;
+  int status = session_run(s, program, items);
+  if (status == TOOL_OK && !report(s, order, program)) status = TOOL_USAGE;
+  return status;
+}
+
+static int audit_main(const tool_command *command, int argc, char **argv) {
+  int at;
+  char *items;
+  audit_order order = {0};
+  int status = launch_read(command, argc, argv, take_option, &order, &at, &items);
+  if (status == TOOL_OK && at) {
+    session s;
+    status = run_under(&s, &order, argv + at, items);
+    session_close(&s);
+    if (status == TOOL_OK) status = launch_end_like(&s.end);
+  }
+  free(items);
+  return status;
+}
+
+static const tool_option options[] = {
+    {OPTION_RETURN, "return", 0, "upstream|lcplug",
+     "Whose answers the program gets (built in: upstream, so that the run is as always)."},
+    {OPTION_HTML, "html", 0, "FILE",
+     "Also write a report that opens in any browser, without network: times, sizes, residuals, errors and "
+     "differences over the run."},
+    {OPTION_OUTPUT, "output", 'o', "DIR",
+     "Keep the worst problems here, for `lcplug replay`: the largest residual of each solver, the largest "
+     "difference, the slowest call, and where lcplug is furthest behind (built in: beside the report, "
+     "FILE-problems; nowhere without a report)."},
+    {0}};
+static const tool_note examples[] = {
+    {"lcplug audit -- ./app", "Is it worth it?"},
+    {"lcplug audit --html report.html -- ./app level3", "The same with charts:"},
+    {"lcplug audit --return lcplug --friction coulomb -- ./app",
+     "The program runs on lcplug with Coulomb friction; what would its own solver have done?"},
+    {0}};
+const tool_command tool_audit_command = {
+    .name = "audit",
+    .arguments = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+    .meaning = "start PROGRAM, let both solvers solve every problem, and report",
+    .text = "Starts PROGRAM and lets both its own solver (upstream) and lcplug solve every problem that it "
+            "poses, from the same bytes.  The program gets upstream's answers, to the bit, unless --return "
+            "says otherwise.  When it has ended, by itself, by Ctrl-C or by a crash, a summary of "
+            "the calls so far is printed on standard error; standard output is the program's own.\n\n"
+            "Times are CPU times of the calling thread.  If lcplug misses its tolerance and asks upstream, "
+            "upstream's time is counted as lcplug's, too.  A call counts as failed if the residual of the "
+            "answer is above 1e-6 (1e-3 in single precision); upstream is always judged by friction=ode, "
+            "which is what it solves.  The estimate of the program's CPU time leaves out what the audit "
+            "itself took.\n\n"
+            "Each call takes 48 bytes in a temporary folder (TMPDIR).  Programs that the program starts are "
+            "audited too, and so are all threads.",
+    .options = options,
+    .settings = SETTINGS_OF_PROGRAMS,
+    .starts_program = true,
+    .statuses = launch_statuses,
+    .examples = examples,
+    .main = audit_main};

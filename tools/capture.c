@@ -17,40 +17,17 @@ typedef struct capture_order {
   const char *folder;
 } capture_order;
 
-static bool read_min_n(void *order, const char *value) {
-  return read_count(value, 0, UINT32_MAX, &((capture_order *)order)->min_n);
+enum { OPTION_MIN_N = 1, OPTION_EVERY, OPTION_MAX, OPTION_OUTPUT };
+
+static bool take_option(void *data, const tool_arguments *a, int code) {
+  capture_order *order = data;
+  switch (code) {
+    case OPTION_MIN_N: return tool_count(a, 0, UINT32_MAX, &order->min_n);
+    case OPTION_EVERY: return tool_count(a, 1, UINT64_MAX, &order->every);
+    case OPTION_MAX: return tool_count(a, 1, UINT64_MAX, &order->most);
+    default: order->folder = a->value; return true;
+  }
 }
-
-static bool read_every(void *order, const char *value) {
-  return read_count(value, 1, UINT64_MAX, &((capture_order *)order)->every);
-}
-
-static bool read_most(void *order, const char *value) {
-  return read_count(value, 1, UINT64_MAX, &((capture_order *)order)->most);
-}
-
-static bool read_folder(void *order, const char *value) {
-  ((capture_order *)order)->folder = value;
-  return *value != '\0';
-}
-
-static const launch_option options[] = {
-    {"min-n", 0, "N", "only problems with N rows or more (built in: 0)", read_min_n},
-    {"every", 0, "K", "of those, every K-th (built in: 1)", read_every},
-    {"max", 0, "FILES", "at most so many files (built in: 1000)", read_most},
-    {"output", 'o', "DIR", "the folder for the files (built in: lcplug-capture)", read_folder},
-    {0},
-};
-
-static const launch_command capture = {
-    .name = "capture",
-    .about = "Starts PROGRAM as it is and keeps the problems that its solver is given, with the\n"
-             "answers and times, one file each.\n",
-    .options = options,
-    .end = "The exit status is PROGRAM's.",
-};
-
-void tool_capture_help(void) { launch_help(&capture); }
 
 static void print_summary(const session *s, const char *program, const char *folder) {
   const witness_control *c = s->control;
@@ -82,11 +59,11 @@ static int run_under(session *s, const capture_order *order, char **program, con
   return status;
 }
 
-int tool_capture(int argc, char **argv) {
+static int capture_main(const tool_command *command, int argc, char **argv) {
   int at;
-  char *items = NULL;
+  char *items;
   capture_order order = {.every = 1, .most = 1000, .folder = "lcplug-capture"};
-  int status = launch_read(&capture, &order, argc, argv, &at, &items);
+  int status = launch_read(command, argc, argv, take_option, &order, &at, &items);
   if (status == TOOL_OK && at) {
     session s;
     status = run_under(&s, &order, argv + at, items);
@@ -96,3 +73,34 @@ int tool_capture(int argc, char **argv) {
   free(items);
   return status;
 }
+
+static const tool_option options[] = {
+    {OPTION_MIN_N, "min-n", 0, "N", "Only problems with N rows or more (built in: 0)."},
+    {OPTION_EVERY, "every", 0, "K", "Of those, every K-th (built in: 1)."},
+    {OPTION_MAX, "max", 0, "FILES", "At most so many files (built in: 1000)."},
+    {OPTION_OUTPUT, "output", 'o', "DIR",
+     "The folder for the files, made if it is missing (built in: lcplug-capture).  Files that are there "
+     "stay."},
+    {0}};
+static const tool_note examples[] = {
+    {"lcplug capture -o problems -- ./app", "Keep what a program solves, up to 1000 problems:"},
+    {"lcplug capture --min-n 100 --every 10 --max 50 -- ./app",
+     "Every tenth of those with 100 rows or more, 50 files at most:"},
+    {0}};
+const tool_command tool_capture_command = {
+    .name = "capture",
+    .arguments = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+    .meaning = "start PROGRAM and keep the problems that it poses",
+    .text = "Starts PROGRAM as it is and keeps the problems that its contact solver is given, with the "
+            "solver's answers and CPU times, one record each: DIR/PROGRAM-NUMBER.lcp.\n\n"
+            "What the program computes stays the same to the bit: its own solver solves on its own "
+            "memory.  Programs that it starts are captured too, and so are all threads.  A file appears "
+            "when it is whole; when one cannot be written, on a full disk say, capturing ends and the "
+            "program goes on.  The answer counts as an error of the solver if its residual is above "
+            "1e-6 (1e-3 in single precision).\n\n"
+            "How many problems were kept is said on standard error when the program has ended.",
+    .options = options,
+    .starts_program = true,
+    .statuses = launch_statuses,
+    .examples = examples,
+    .main = capture_main};

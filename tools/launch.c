@@ -1,14 +1,12 @@
 /* launch.c - see launch.h.
  *
- * Settings are those of the library's table, as --key value or --key=value; they are checked here,
- * where a mistake can still be reported, and appended to what LCPLUG already says (the later item
- * wins).  The environment is changed last, so that no other process sees the preload. */
+ * The solver's options are checked here, where a mistake can still be reported, and appended to what
+ * LCPLUG already says.  The environment is changed last, so that no other process sees the preload. */
 #define _GNU_SOURCE
 #include "launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <lcplug/lcplug.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,45 +16,14 @@
 
 #include "tools.h"
 
+const tool_note launch_statuses[] = {
+    {"PROGRAM's", "the program was started: the status is its own"},
+    {"2", "a wrong option or value, a mistake in LCPLUG, or no usable preload object"},
+    {"126", "the program was found but cannot be executed"},
+    {"127", "the program was not found"},
+    {0}};
+
 /* ---- options ------------------------------------------------------------------------------------ */
-
-/* An option that is on or off, and may be given without a value. */
-static bool is_flag(const lcplug_option *option) { return strncmp(option->values, "0|1", 3) == 0; }
-
-/* Finds the setting by its key; --max-iter is accepted for max_iter. */
-static bool find_setting(const char *key, size_t length, lcplug_option *option) {
-  for (int i = 0; lcplug_option_get(i, option); i++) {
-    size_t j = 0;
-    while (j < length && (option->key[j] == key[j] || (option->key[j] == '_' && key[j] == '-')))
-      j++;
-    if (j == length && !option->key[j]) return true;
-  }
-  return false;
-}
-
-static void print_settings(void) {
-  lcplug_option option;
-  for (int i = 0; lcplug_option_get(i, &option); i++) {
-    printf("  --%s %s%s\n      %s (built in: %s)\n", option.key, option.values,
-           is_flag(&option) ? "  (no value: 1)" : "", option.meaning, option.initial);
-    const char *value, *meaning;
-    for (int j = 0; lcplug_option_choice(option.key, j, &value, &meaning); j++)
-      printf("        %-14s %s\n", value, meaning);
-  }
-}
-
-void launch_help(const launch_command *command) {
-  printf("usage: lcplug %s [OPTION...] [--] PROGRAM [ARGUMENT...]\n\n%s\n", command->name,
-         command->about);
-  for (const launch_option *o = command->options; o && o->name; o++)
-    if (o->letter) printf("  -%c, --%s %s\n      %s\n", o->letter, o->name, o->value, o->meaning);
-    else printf("  --%s %s\n      %s\n", o->name, o->value, o->meaning);
-  if (command->settings) {
-    puts("Settings, as --KEY VALUE or --KEY=VALUE, are added to the environment variable LCPLUG:\n");
-    print_settings();
-  }
-  printf("\n--help without a value shows this text.  %s\n", command->end);
-}
 
 /* Appends key=value to the items in *text, a string of our own. */
 static void append_item(char **text, const char *key, const char *value) {
@@ -67,135 +34,26 @@ static void append_item(char **text, const char *key, const char *value) {
   *text = longer;
 }
 
-/* The command line that is being read. */
-typedef struct reading {
-  const launch_command *command;
-  void *order;
-  int argc;
-  char **argv;
-  int at;
-  lcplug_settings settings;
-  char *items;
-} reading;
-
-/* The value behind an option: after its '=', else the next argument; NULL if there is none. */
-static const char *next_value(reading *r, const char *equals) {
-  if (equals && *equals == '=') return equals + 1;
-  return r->at < r->argc ? r->argv[r->at++] : NULL;
-}
-
-static int needs_value(const char *option, const char *values) {
-  tool_error("option '%s' needs a value: %s", option, values);
-  return TOOL_USAGE;
-}
-
-static int unfit(const char *option, const char *value, const char *values) {
-  tool_error("option '%s' cannot be '%s'; allowed: %s", option, value, values);
-  return TOOL_USAGE;
-}
-
-static int read_own(reading *r, const launch_option *option, const char *equals) {
-  char name[40];
-  snprintf(name, sizeof name, "--%s", option->name);
-  const char *value = next_value(r, equals);
-  if (!value) return needs_value(name, option->value);
-  return option->read(r->order, value) ? TOOL_OK : unfit(name, value, option->value);
-}
-
-static int read_setting(reading *r, const lcplug_option *option, const char *equals) {
-  char name[40];
-  snprintf(name, sizeof name, "--%s", option->key);
-  const char *value;
-  if (is_flag(option) && *equals != '=') {
-    /* What follows a bare flag is the program, unless it can only be the flag's value. */
-    const char *next = r->at < r->argc ? r->argv[r->at] : "";
-    bool given = strcmp(next, "0") == 0 || strcmp(next, "1") == 0;
-    value = given ? next : "1";
-    r->at += given;
-  } else if (!(value = next_value(r, equals))) {
-    return needs_value(name, option->values);
-  }
-  if (lcplug_settings_set(&r->settings, option->key, value) != LCPLUG_OK)
-    return unfit(name, value, option->values);
-  append_item(&r->items, option->key, value);
-  return TOOL_OK;
-}
-
-/* The command's own option that the argument names, as --name or as its letter. */
-static const launch_option *find_own(const reading *r, const char *argument, size_t length) {
-  for (const launch_option *o = r->command->options; o && o->name; o++) {
-    if (length == 2 && o->letter && argument[1] == o->letter) return o;
-    if (strlen(o->name) + 2 == length && !strncmp(argument, "--", 2) &&
-        !strncmp(argument + 2, o->name, length - 2))
-      return o;
-  }
-  return NULL;
-}
-
-static int read_option(reading *r) {
-  const char *argument = r->argv[r->at++];
-  size_t length = strcspn(argument, "=");
-  const launch_option *own = find_own(r, argument, length);
-  if (own) return read_own(r, own, argument + length);
-  lcplug_option option;
-  if (r->command->settings && !strncmp(argument, "--", 2) &&
-      find_setting(argument + 2, length - 2, &option))
-    return read_setting(r, &option, argument + length);
-  tool_error("unknown option '%.*s'; `lcplug %s --help` lists the options", (int)length, argument,
-             r->command->name);
-  return TOOL_USAGE;
-}
-
-/* Starts with what LCPLUG says.  A mistake in it would make the preload ignore our items too. */
-static int read_environment(reading *r) {
+int launch_read(const tool_command *command, int argc, char **argv, launch_option *take, void *order,
+                int *at, char **items) {
+  tool_arguments a;
   const char *before = getenv("LCPLUG");
-  char message[512] = "";
-  if (before && lcplug_settings_parse(&r->settings, before, message, sizeof message) != LCPLUG_OK) {
-    tool_error("the environment variable LCPLUG is wrong: %s", message);
-    return TOOL_USAGE;
-  }
-  r->items = tool_format("%s", before ? before : "");
-  return TOOL_OK;
-}
-
-static bool asks_for_help(const char *argument) {
-  return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
-}
-
-static int read_options(reading *r) {
-  int status = read_environment(r);
-  while (status == TOOL_OK && r->at < r->argc && r->argv[r->at][0] == '-') {
-    if (strcmp(r->argv[r->at], "--") == 0) {
-      r->at++;
-      break;
+  *items = tool_format("%s", before ? before : "");
+  *at = 0;
+  /* A mistake in LCPLUG would make the preload ignore our items too. */
+  if (!tool_arguments_begin(&a, command, argc, argv)) return TOOL_USAGE;
+  for (;;) {
+    int code = tool_next(&a);
+    switch (code) {
+      case ARGUMENT_SETTING: append_item(items, a.key, a.value); break;
+      case ARGUMENT_OPERAND: *at = a.at - 1; return TOOL_OK;
+      case ARGUMENT_HELP: tool_help(command); return TOOL_OK;
+      case ARGUMENT_END: return tool_misused(command, "no program given");
+      case ARGUMENT_WRONG: return TOOL_USAGE;
+      default:
+        if (!take(order, &a, code)) return TOOL_USAGE;
     }
-    if (asks_for_help(r->argv[r->at])) {
-      launch_help(r->command);
-      r->at = 0;
-      return TOOL_OK;
-    }
-    status = read_option(r);
   }
-  if (status == TOOL_OK && r->at >= r->argc) {
-    tool_error("no program given; usage: lcplug %s [OPTION...] [--] PROGRAM [ARGUMENT...]",
-               r->command->name);
-    status = TOOL_USAGE;
-  }
-  return status;
-}
-
-int launch_read(const launch_command *command, void *order, int argc, char **argv, int *at,
-                char **items) {
-  reading r = {.command = command,
-               .order = order,
-               .argc = argc,
-               .argv = argv,
-               .at = 1,
-               .settings = lcplug_settings_default()};
-  int status = read_options(&r);
-  *at = r.at;
-  *items = r.items;
-  return status;
 }
 
 /* ---- starting ----------------------------------------------------------------------------------- */

@@ -5,30 +5,20 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
-/* An option of a command's own, beside the solver's settings. */
-typedef struct launch_option {
-  const char *name;    /* without its dashes */
-  char letter;         /* of the short form, or 0 */
-  const char *value;   /* what it takes, for the help */
-  const char *meaning;
-  bool (*read)(void *order, const char *value); /* false: the value does not fit */
-} launch_option;
+#include "command.h"
 
-typedef struct launch_command {
-  const char *name;
-  const char *about;
-  const launch_option *options; /* ends with a row of zeros; NULL: none */
-  bool settings;                /* takes the solver's settings, too */
-  const char *end;              /* last words of the help */
-} launch_command;
+/* Takes one of the command's own options, a->value its value; false if that does not fit, and the user
+ * has been told. */
+typedef bool launch_option(void *order, const tool_arguments *a, int code);
 
-void launch_help(const launch_command *command);
+/* Reads the options before the program; own ones go to `take` with `order`.  *at becomes the index of
+ * the program in argv, or 0 if help was asked for, and has been given.  *items becomes a new string:
+ * what LCPLUG says, and the solver's options behind it, as a later item wins. */
+int launch_read(const tool_command *command, int argc, char **argv, launch_option *take, void *order,
+                int *at, char **items);
 
-/* Reads the options of a command line; the command's own ones change `order`.  *at becomes the index of
- * the program in argv, or 0 if help was asked for, and has been given.  *items is a new string: what
- * LCPLUG says, and the settings behind it. */
-int launch_read(const launch_command *command, void *order, int argc, char **argv, int *at,
-                char **items);
+/* The exit statuses of the commands that start a program. */
+extern const tool_note launch_statuses[];
 
 /* The value for LD_PRELOAD, a new string: the object of that name, then what is there already.  NULL,
  * and the reason has been said, if that cannot be. */

@@ -1,22 +1,10 @@
 /* numbers.c - see numbers.h. */
 #include "numbers.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-bool read_count(const char *text, uint64_t least, uint64_t most, uint64_t *count) {
-  char *end;
-  if (strspn(text, "0123456789") != strlen(text) || !*text) return false;
-  errno = 0;
-  uint64_t number = strtoull(text, &end, 10);
-  if (errno || number < least || number > most) return false;
-  *count = number;
-  return true;
-}
 
 const char *group_digits(uint64_t number, char text[NUMBER_TEXT]) {
   char digits[24];

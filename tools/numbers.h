@@ -7,9 +7,6 @@
 
 enum { NUMBER_TEXT = 32 }; /* room for any of the texts below */
 
-/* A whole number between least and most, and nothing behind it. */
-bool read_count(const char *text, uint64_t least, uint64_t most, uint64_t *count);
-
 /* 4018 as 4,018. */
 const char *group_digits(uint64_t number, char text[NUMBER_TEXT]);
 
