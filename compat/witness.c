@@ -35,7 +35,7 @@ typedef struct sighting {
   int *findex;
   shadow upstream, lcplug;
   int asked_upstream; /* our own answer needed upstream's help */
-  uint64_t number;    /* of the call */
+  uint64_t number;    /* of the call, the first is 0 */
   uint64_t file;      /* of the record, when capturing */
   witness_entry entry;
 } sighting;
@@ -223,11 +223,11 @@ static int keep(const sighting *s, witness_control *order, const char *name) {
                           .x = s->upstream.call.x,
                           .seconds = (double)s->entry.upstream_seconds,
                           .errors = (uint32_t)failed(s, (double)s->entry.upstream_residual),
-                          .call = (uint32_t)s->number};
+                          .call = (uint32_t)s->number + 1};
   char program[32];
   program_name(program, sizeof program);
   snprintf(record.tag, sizeof record.tag, "%s, process %ld, call %lu", program, (long)getpid(),
-           (unsigned long)s->number);
+           (unsigned long)s->number + 1);
   return witness_keep(order, name, &record);
 }
 
@@ -250,19 +250,11 @@ static void keep_if_worst(const sighting *s, witness_control *order) {
 #define WORST_FLOOR(code, name, floor, text) floor,
   static const char *const names[] = {WITNESS_WORST(WORST_NAME)};
   static const double floors[] = {WITNESS_WORST(WORST_FLOOR)};
-  const witness_entry *e = &s->entry;
-  const double values[] = {
-      [WORST_UPSTREAM_RESIDUAL] = (double)e->upstream_residual,
-      [WORST_LCPLUG_RESIDUAL] = (double)e->lcplug_residual,
-      [WORST_DIFFERENCE] = (double)e->difference,
-      [WORST_SLOWEST] = (double)e->upstream_seconds,
-      [WORST_LAG] = (double)e->lcplug_seconds - (double)e->upstream_seconds,
-  };
   for (int kind = 0; kind < WITNESS_WORST_KINDS; kind++) {
     char name[64];
-    snprintf(name, sizeof name, "%s-%06lu.lcp", names[kind], (unsigned long)s->number);
-    if (values[kind] > floors[kind] && becomes_worst(order, (witness_worst)kind, values[kind]))
-      keep(s, order, name);
+    double value = witness_badness(&s->entry, (witness_worst)kind);
+    snprintf(name, sizeof name, "%s-%06lu.lcp", names[kind], (unsigned long)s->number + 1);
+    if (value > floors[kind] && becomes_worst(order, (witness_worst)kind, value)) keep(s, order, name);
   }
 }
 

@@ -87,7 +87,7 @@ static void print_classes(const audit *a) {
     fprintf(stderr, "  %-16s %9s %12s %12s %8s %10s\n", size_class_text(c, rows, sizeof rows),
             group_digits(c->calls, calls), time_text(c->median[UPSTREAM], upstream),
             time_text(c->median[LCPLUG], lcplug),
-            ratio_text(c->total[UPSTREAM] / (c->total[LCPLUG] + 1e-12), ratio), failed);
+            ratio_text(c->ratio, ratio), failed);
   }
 }
 
@@ -137,10 +137,16 @@ static char *problem_folder(const audit_order *order) {
 
 /* A page that cannot be written must be known before hours of simulation, not after. */
 static bool is_writable(const char *path) {
-  FILE *file = path ? fopen(path, "a") : NULL;
-  if (path && !file) tool_error("cannot write '%s': %s", path, strerror(errno));
-  if (file) fclose(file);
-  return !path || file;
+  if (!path) return true;
+  bool existed = access(path, F_OK) == 0;
+  FILE *file = fopen(path, "a");
+  if (!file) {
+    tool_error("cannot write '%s': %s", path, strerror(errno));
+    return false;
+  }
+  fclose(file);
+  if (!existed) unlink(path);
+  return true;
 }
 
 static bool report(const session *s, const audit_order *order, char **program) {
@@ -166,6 +172,8 @@ static int run_under(session *s, const audit_order *order, char **program, const
   free(folder);
   if (!ready) return TOOL_USAGE;
   s->control->gives_lcplug = order->give_lcplug;
+  audit nothing = {0};
+  audit_tidy(&nothing, s->control->folder); /* what an earlier audit has left there */
   int status = session_run(s, program, items);
   if (status == TOOL_OK && !report(s, order, program)) status = TOOL_USAGE;
   return status;

@@ -23,6 +23,7 @@ typedef struct size_class {
   uint32_t least, most;
   uint64_t calls;
   double total[SIDES], median[SIDES];
+  double ratio; /* of the times of calls that both solved, above 1 if lcplug is faster; -1: none */
   uint64_t failed[SIDES];
 } size_class;
 enum { SIZE_CLASSES = 9 };
@@ -48,12 +49,11 @@ typedef struct audit {
   unsigned processes;
   uint32_t fewest_rows, median_rows, most_rows;
   side_numbers side[SIDES];
-  double ratio; /* of the total times; above 1 if lcplug is faster */
+  double ratio; /* as of a size class */
   size_class classes[SIZE_CLASSES];
-  uint64_t fell_back;       /* calls in which lcplug needed upstream */
-  double difference;        /* the largest where both solved the problem */
-  double difference_energy; /* likewise */
-  double program_seconds;   /* CPU time of the program without the witness; 0 if not known */
+  uint64_t fell_back;     /* calls in which lcplug needed upstream */
+  double difference;      /* the largest where both solved the problem */
+  double program_seconds; /* CPU time of the program without the witness; 0 if not known */
   kept_problem kept[WITNESS_WORST_KINDS];
   char end[80]; /* how the program ended, if not with status 0 */
 } audit;
@@ -61,6 +61,9 @@ typedef struct audit {
 /* Reads what a session has left; *a owns it until audit_free. */
 bool audit_read(audit *a, const session *s, char **argv);
 void audit_free(audit *a);
+
+/* Removes the kept problems in the folder that are not the worst of their kind by this audit. */
+void audit_tidy(audit *a, const char *folder);
 
 /* One call, by side. */
 double call_seconds(const witness_entry *e, side which);

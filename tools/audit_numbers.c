@@ -92,7 +92,21 @@ static void sum_side(audit *a, side which, double *scratch) {
   n->residual_median = median(scratch, a->count);
 }
 
+static bool both_solved(const witness_entry *e) { return !call_failed(e, UPSTREAM) && !call_failed(e, LCPLUG); }
+
+/* Who gives up early is no faster, so speed is compared on the calls that both solved.  -1: none. */
+static double speed_ratio(const audit *a, uint32_t least, uint32_t most) {
+  double both[SIDES] = {0.0, 0.0};
+  for (size_t i = 0; i < a->count; i++) {
+    const witness_entry *e = &a->calls[i].entry;
+    if (e->n < least || e->n > most || !both_solved(e)) continue;
+    for (int which = 0; which < SIDES; which++) both[which] += call_seconds(e, (side)which);
+  }
+  return both[LCPLUG] > 0.0 ? both[UPSTREAM] / both[LCPLUG] : -1.0;
+}
+
 static void sum_class(const audit *a, size_class *c, double *scratch) {
+  c->ratio = speed_ratio(a, c->least, c->most);
   for (int which = 0; which < SIDES; which++) {
     size_t found = 0;
     for (size_t i = 0; i < a->count; i++) {
@@ -130,9 +144,7 @@ static void sum_differences(audit *a) {
   for (size_t i = 0; i < a->count; i++) {
     const witness_entry *e = &a->calls[i].entry;
     a->fell_back += (e->flags & WITNESS_FELL_BACK) != 0;
-    if (call_failed(e, UPSTREAM) || call_failed(e, LCPLUG)) continue;
-    a->difference = fmax(a->difference, (double)e->difference);
-    a->difference_energy = fmax(a->difference_energy, (double)e->energy);
+    if (both_solved(e)) a->difference = fmax(a->difference, (double)e->difference);
   }
 }
 
@@ -150,8 +162,8 @@ static void sum_all(audit *a) {
   sum_classes(a, scratch);
   sum_rows(a, scratch);
   sum_differences(a);
+  a->ratio = speed_ratio(a, 0, UINT32_MAX);
   a->processes = count_processes(a, scratch);
-  a->ratio = a->side[UPSTREAM].total / fmax(a->side[LCPLUG].total, 1e-12);
   free(scratch);
 }
 
@@ -200,30 +212,41 @@ static bool parse_name(const char *name, int *kind, uint64_t *number) {
     size_t length = strlen(kind_names[*kind]);
     char *end;
     if (strncmp(name, kind_names[*kind], length) || name[length] != '-') continue;
-    *number = strtoull(name + length + 1, &end, 10) + 1;
+    *number = strtoull(name + length + 1, &end, 10);
     return strcmp(end, ".lcp") == 0;
   }
   return false;
 }
 
-/* The witness writes a file whenever a call is worse than all before: the last one is the worst. */
-static void find_kept(audit *a, const session *s) {
-  DIR *names = *s->control->folder ? opendir(s->control->folder) : NULL;
+/* How bad the call of that number was; -1 if it is not in the log. */
+static double badness(const audit *a, uint64_t number, int kind) {
+  size_t low = 0, high = a->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (a->calls[middle].number < number) low = middle + 1;
+    else high = middle;
+  }
+  bool found = low < a->count && a->calls[low].number == number;
+  return found ? witness_badness(&a->calls[low].entry, (witness_worst)kind) : -1.0;
+}
+
+/* The witness writes a file whenever a call is worse than all before: of each kind the worst stays. */
+void audit_tidy(audit *a, const char *folder) {
+  DIR *names = *folder ? opendir(folder) : NULL;
   if (!names) return;
   for (struct dirent *e; (e = readdir(names));) {
     int kind;
     uint64_t number;
     if (!parse_name(e->d_name, &kind, &number)) continue;
     kept_problem *k = &a->kept[kind];
-    char *path = tool_format("%s/%s", s->control->folder, e->d_name);
-    if (k->path && number < k->number) {
-      unlink(path);
-      free(path);
-      continue;
+    kept_problem other = {tool_format("%s/%s", folder, e->d_name), number};
+    if (badness(a, number, kind) > (k->path ? badness(a, k->number, kind) : -1.0)) {
+      kept_problem swapped = *k;
+      *k = other;
+      other = swapped;
     }
-    if (k->path) unlink(k->path);
-    free(k->path);
-    *k = (kept_problem){path, number};
+    if (other.path) unlink(other.path);
+    free(other.path);
   }
   closedir(names);
 }
@@ -233,7 +256,7 @@ bool audit_read(audit *a, const session *s, char **argv) {
   if (!read_log(a, s)) return false;
   if (a->count) sum_all(a);
   describe_program(a, s, argv);
-  find_kept(a, s);
+  audit_tidy(a, s->control->folder);
   return true;
 }
 
@@ -252,12 +275,13 @@ static const char *count_or_none(uint64_t count, char text[NUMBER_TEXT]) {
 char *audit_verdict(const audit *a) {
   char ratio[NUMBER_TEXT], failed[NUMBER_TEXT], ours[NUMBER_TEXT], calls[NUMBER_TEXT], *speed;
   group_digits(a->count, calls);
-  if (a->ratio >= 1.05) speed = tool_format("%sx faster than", ratio_text(a->ratio, ratio));
+  if (a->ratio < 0.0) speed = tool_format("never comparable with");
+  else if (a->ratio >= 1.05) speed = tool_format("%sx faster than", ratio_text(a->ratio, ratio));
   else if (a->ratio <= 0.95) speed = tool_format("%sx slower than", ratio_text(1.0 / a->ratio, ratio));
   else speed = tool_format("as fast as");
   char *verdict =
       a->side[UPSTREAM].failed || a->side[LCPLUG].failed
-          ? tool_format("lcplug is %s upstream on this program; upstream failed on %s of %s calls, "
+          ? tool_format("lcplug is %s upstream where both solve; upstream failed on %s of %s calls, "
                         "lcplug on %s.",
                         speed, count_or_none(a->side[UPSTREAM].failed, failed), calls,
                         count_or_none(a->side[LCPLUG].failed, ours))

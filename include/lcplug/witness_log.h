@@ -26,7 +26,8 @@ typedef enum witness_mode { WITNESS_CAPTURE = 1, WITNESS_AUDIT = 2 } witness_mod
 #define WITNESS_FAILED_SINGLE 1e-3
 
 /* What an audit keeps for replay: the call with the largest value of each kind, if that is above a
- * floor.  Code, name of the file, floor, explanation. */
+ * floor, as NAME-NUMBER.lcp with the number of the call (the first is 1).  Code, name, floor,
+ * explanation. */
 #define WITNESS_WORST(X)                                                                           \
   X(WORST_UPSTREAM_RESIDUAL, "upstream-residual", 1e-9, "upstream's largest residual")             \
   X(WORST_LCPLUG_RESIDUAL, "lcplug-residual", 1e-9, "lcplug's largest residual")                   \
@@ -72,5 +73,17 @@ typedef struct witness_entry {
   float energy;     /* energy norm of the difference of both x, over the larger one's */
 } witness_entry;
 _Static_assert(sizeof(witness_entry) == 48, "entries lie at multiples of their size");
+
+/* How bad a call is, of that kind. */
+static inline double witness_badness(const witness_entry *e, witness_worst kind) {
+  switch (kind) {
+    case WORST_UPSTREAM_RESIDUAL: return (double)e->upstream_residual;
+    case WORST_LCPLUG_RESIDUAL: return (double)e->lcplug_residual;
+    case WORST_DIFFERENCE: return (double)e->difference;
+    case WORST_SLOWEST: return (double)e->upstream_seconds;
+    case WORST_LAG: return (double)e->lcplug_seconds - (double)e->upstream_seconds;
+    default: return 0.0;
+  }
+}
 
 #endif
