@@ -82,7 +82,10 @@ static lcplug_error load_file(record_input *in) {
 
 static lcplug_error read_some_format(record_input *in, owned_record *o) {
   for (int i = 0; i < FORMATS; i++)
-    if (formats[i].recognise(in)) return formats[i].read(in, o);
+    if (formats[i].recognise(in)) {
+      o->record.format = (lcplug_format)i;
+      return formats[i].read(in, o);
+    }
   return lcplug_input_damaged(in, "neither a record nor FCP nor Matrix Market");
 }
 

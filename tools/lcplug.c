@@ -41,6 +41,10 @@ static const tool_command *const commands[] = {
     &tool_audit_command,
     &tool_capture_command,
     &tool_doctor_command,
+    &tool_solve_command,
+    &tool_replay_command,
+    &tool_compare_command,
+    &tool_convert_command,
     &help_command,
     &version_command,
 };
