@@ -6,13 +6,13 @@
 #include "audit.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "numbers.h"
+#include "table.h"
 #include "tools.h"
 
 typedef struct audit_order {
@@ -38,20 +38,7 @@ static bool take_option(void *data, const tool_arguments *a, int code) {
 
 /* ---- the screen --------------------------------------------------------------------------------- */
 
-typedef enum colour { PLAIN, BOLD, GOOD, BAD } colour;
-
-/* Colours are for people who look on, and have not asked to be spared. */
-static const char *paint(colour c) {
-  static const char *const codes[] = {"\033[0m", "\033[1m", "\033[1;32m", "\033[1;31m"};
-  const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-  bool wanted = isatty(STDERR_FILENO) && !(no_colour && *no_colour) && terminal && strcmp(terminal, "dumb");
-  return wanted ? codes[c] : "";
-}
-
-static void print_row(const char *what, const char *upstream, const char *lcplug) {
-  fprintf(stderr, "  %-22s %12s %12s\n", what, upstream, lcplug);
-}
-
+/* Each side's number in words; the last row is marked where it is bad. */
 static void print_sides(const audit *a) {
   static const struct {
     const char *what;
@@ -64,53 +51,59 @@ static void print_sides(const audit *a) {
       {"median residual", offsetof(side_numbers, residual_median), residual_text},
       {"worst residual", offsetof(side_numbers, residual_worst), residual_text},
   };
-  char text[SIDES][NUMBER_TEXT];
-  print_row("", side_names[UPSTREAM], side_names[LCPLUG]);
+  table *t = table_create("|upstream|lcplug");
+  char text[NUMBER_TEXT];
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    table_cell(t, "%s", rows[i].what);
     for (int which = 0; which < SIDES; which++)
-      rows[i].text(*(const double *)((const char *)&a->side[which] + rows[i].place), text[which]);
-    print_row(rows[i].what, text[UPSTREAM], text[LCPLUG]);
+      table_cell(t, "%s", rows[i].text(*(const double *)((const char *)&a->side[which] + rows[i].place), text));
   }
-  for (int which = 0; which < SIDES; which++) group_digits(a->side[which].failed, text[which]);
-  print_row("failed calls", text[UPSTREAM], text[LCPLUG]);
+  table_cell(t, "failed calls");
+  for (int which = 0; which < SIDES; which++)
+    table_marked_cell(t, a->side[which].failed ? MARK_BAD : MARK_GOOD, "%s",
+                      group_digits(a->side[which].failed, text));
+  table_print_to(t, stderr);
+  table_free(t);
 }
 
 static void print_classes(const audit *a) {
-  fprintf(stderr, "\n  %-16s %9s %12s %12s %8s %10s\n", "rows", "calls", "upstream", "lcplug", "ratio",
-          "failed");
+  table *t = table_create("rows|calls|upstream, median|lcplug, median|ratio|upstream failed|lcplug failed");
   for (int i = 0; i < SIZE_CLASSES; i++) {
     const size_class *c = &a->classes[i];
-    char rows[40], calls[NUMBER_TEXT], upstream[NUMBER_TEXT], lcplug[NUMBER_TEXT], ratio[NUMBER_TEXT],
-        failed[NUMBER_TEXT];
+    char text[64];
     if (!c->calls) continue;
-    snprintf(failed, sizeof failed, "%" PRIu64 ", %" PRIu64, c->failed[UPSTREAM], c->failed[LCPLUG]);
-    fprintf(stderr, "  %-16s %9s %12s %12s %8s %10s\n", size_class_text(c, rows, sizeof rows),
-            group_digits(c->calls, calls), time_text(c->median[UPSTREAM], upstream),
-            time_text(c->median[LCPLUG], lcplug),
-            ratio_text(c->ratio, ratio), failed);
+    table_cell(t, "%s", size_class_text(c, text, sizeof text));
+    table_cell(t, "%s", group_digits(c->calls, text));
+    for (int which = 0; which < SIDES; which++) table_cell(t, "%s", time_text(c->median[which], text));
+    table_cell(t, "%s", ratio_text(c->ratio, text));
+    for (int which = 0; which < SIDES; which++)
+      table_marked_cell(t, c->failed[which] ? MARK_BAD : MARK_NONE, "%s", group_digits(c->failed[which], text));
   }
+  fputc('\n', stderr);
+  table_print_to(t, stderr);
+  table_free(t);
 }
 
 static void print_notes(const audit *a) {
   char text[NUMBER_TEXT], other[NUMBER_TEXT];
-  fprintf(stderr, "\n  Where both solved it, their w differ by %s of the largest b at most.\n",
+  fprintf(stderr, "\nWhere both solved it, their w differ by %s of the largest b at most.\n",
           residual_text(a->difference, text));
   if (a->program_seconds > 0.0)
-    fprintf(stderr, "  Solving is %.0f %% of the program's CPU time of %s; with lcplug it would need %s.\n",
+    fprintf(stderr, "Solving is %.0f %% of the program's CPU time of %s; with lcplug it would need %s.\n",
             100.0 * a->side[UPSTREAM].total / a->program_seconds, time_text(a->program_seconds, text),
             time_text(a->program_seconds - a->side[UPSTREAM].total + a->side[LCPLUG].total, other));
   if (a->fell_back)
-    fprintf(stderr, "  lcplug needed upstream's help in %s calls.\n", group_digits(a->fell_back, text));
+    fprintf(stderr, "lcplug needed upstream's help in %s calls.\n", group_digits(a->fell_back, text));
   if (a->unfinished)
-    fprintf(stderr, "  Calls under way when the program ended: %s.\n", group_digits(a->unfinished, text));
+    fprintf(stderr, "Calls under way when the program ended: %s.\n", group_digits(a->unfinished, text));
   if (a->lost)
-    fprintf(stderr, "  Calls that could not be noted (is the disk full?): %s.\n", group_digits(a->lost, text));
-  if (*a->end) fprintf(stderr, "  The program %s.\n", a->end);
+    fprintf(stderr, "Calls that could not be noted (is the disk full?): %s.\n", group_digits(a->lost, text));
+  if (*a->end) fprintf(stderr, "The program %s.\n", a->end);
 }
 
 static void print_summary(const audit *a) {
   char calls[NUMBER_TEXT], least[NUMBER_TEXT], most[NUMBER_TEXT];
-  fprintf(stderr, "\nlcplug audit: %s\n  %s calls with %s to %s rows", a->command,
+  fprintf(stderr, "\nlcplug audit: %s\n%s calls with %s to %s rows", a->command,
           group_digits(a->count, calls), group_digits(a->fewest_rows, least),
           group_digits(a->most_rows, most));
   if (a->processes > 1) fprintf(stderr, " in %u processes", a->processes);
@@ -120,7 +113,9 @@ static void print_summary(const audit *a) {
   print_notes(a);
   char *verdict = audit_verdict(a);
   bool good = a->ratio >= 0.95 && a->side[LCPLUG].failed <= a->side[UPSTREAM].failed;
-  fprintf(stderr, "\n%s%s%s\n", paint(good ? GOOD : BAD), verdict, paint(PLAIN));
+  bool colours = table_colours(stderr);
+  fprintf(stderr, "\n%s%s%s\n", !colours ? "" : good ? "\033[1;32m" : "\033[1;31m", verdict,
+          colours ? "\033[0m" : "");
   free(verdict);
 }
 
@@ -129,7 +124,7 @@ static void print_summary(const audit *a) {
 /* page.html keeps its problems in page-problems. */
 static char *problem_folder(const audit_order *order) {
   if (order->folder) return tool_format("%s", order->folder);
-  if (!order->html) return NULL;
+  if (!order->html || strcmp(order->html, "-") == 0) return NULL;
   size_t length = strlen(order->html);
   if (length > 5 && strcmp(order->html + length - 5, ".html") == 0) length -= 5;
   return tool_format("%.*s-problems", (int)length, order->html);
@@ -137,7 +132,7 @@ static char *problem_folder(const audit_order *order) {
 
 /* A page that cannot be written must be known before hours of simulation, not after. */
 static bool is_writable(const char *path) {
-  if (!path) return true;
+  if (!path || strcmp(path, "-") == 0) return true;
   bool existed = access(path, F_OK) == 0;
   FILE *file = fopen(path, "a");
   if (!file) {
@@ -156,7 +151,7 @@ static bool report(const session *s, const audit_order *order, char **program) {
     fprintf(stderr, "lcplug: no call of a solver was seen; `lcplug doctor %s` may say why\n", program[0]);
   if (done && a.count) print_summary(&a);
   if (done && order->html) done = report_write(&a, order->html);
-  if (done && a.count && order->html) fprintf(stderr, "The report is %s.\n", order->html);
+  if (done && order->html) fprintf(stderr, "The report is %s.\n", order->html);
   if (done && a.kept[WORST_SLOWEST].path)
     fprintf(stderr, "The worst problems are in %s.\n", s->control->folder);
   if (s->control->write_error)
@@ -198,7 +193,7 @@ static const tool_option options[] = {
     {OPTION_RETURN, "return", 0, "upstream|lcplug",
      "Whose answers the program gets (built in: upstream, so that the run is as always)."},
     {OPTION_HTML, "html", 0, "FILE",
-     "Also write a report that opens in any browser, without network: times, sizes, residuals, errors and "
+     "Also write a report (\"-\": on standard output) that opens in any browser, without network: times, sizes, residuals, errors and "
      "differences over the run."},
     {OPTION_OUTPUT, "output", 'o', "DIR",
      "Keep the worst problems here, for `lcplug replay`: the largest residual of each solver, the largest "

@@ -41,6 +41,6 @@ const char *ratio_text(double ratio, char text[NUMBER_TEXT]) {
 const char *residual_text(double residual, char text[NUMBER_TEXT]) {
   if (residual == 0.0) return strcpy(text, "0");
   if (!isfinite(residual)) return strcpy(text, "not finite");
-  snprintf(text, NUMBER_TEXT, "%.1e", residual);
+  snprintf(text, NUMBER_TEXT, residual >= 0.0095 && residual < 99.5 ? "%.2g" : "%.1e", residual);
   return text;
 }

@@ -16,7 +16,7 @@ const char *time_text(double seconds, char text[NUMBER_TEXT]);
 /* A ratio as "1.3" or "41", two significant digits or all before the point; "-" if it is none (negative). */
 const char *ratio_text(double ratio, char text[NUMBER_TEXT]);
 
-/* A residual as "2e-15", "0" or "none". */
+/* A residual as "2.1e-15", "1.6", "0" or "not finite". */
 const char *residual_text(double residual, char text[NUMBER_TEXT]);
 
 #endif

@@ -1,16 +1,15 @@
 /* report.c - the page of an audit: one file of HTML with its charts and styles inside, without scripts,
  * fonts or links, so that it opens anywhere, today and in ten years. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <lcplug/lcplug.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "audit.h"
+#include "files.h"
 #include "numbers.h"
 #include "report_charts.h"
 #include "svg.h"
@@ -295,19 +294,8 @@ static void write_page(FILE *page, const audit *a) {
 }
 
 bool report_write(const audit *a, const char *path) {
-  char *part = tool_format("%s.part-%ld", path, (long)getpid());
-  FILE *page = fopen(part, "w");
-  bool written = page != NULL;
-  if (page) {
-    write_page(page, a);
-    written = !ferror(page);
-    written &= fclose(page) == 0;
-    written = written && rename(part, path) == 0;
-  }
-  if (!written) {
-    tool_error("cannot write '%s': %s", path, strerror(errno));
-    unlink(part);
-  }
-  free(part);
-  return written;
+  out_file out;
+  if (!out_open(&out, path)) return false;
+  write_page(out.file, a);
+  return out_close(&out);
 }
