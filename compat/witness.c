@@ -308,9 +308,10 @@ static int wanted(sighting *s, witness_control *order) {
   if ((uint32_t)s->call->n < order->min_n) return 0;
   if (witness_count(&order->counting) % order->every) return 0;
   if (__atomic_load_n(&order->write_error, __ATOMIC_RELAXED)) return 0;
-  if (__atomic_load_n(&order->claimed, __ATOMIC_RELAXED) >= order->most) return 0;
   s->file = witness_count(&order->claimed);
-  return s->file < order->most;
+  if (s->file < order->most) return 1;
+  witness_count(&order->beyond);
+  return 0;
 }
 
 /* Upstream alone; ours where there is no upstream. */

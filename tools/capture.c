@@ -40,8 +40,8 @@ static void print_summary(const session *s, const char *program, const char *fol
   }
   fprintf(stderr, "lcplug: %s problem%s of %s call%s kept in %s\n", written,
           c->written == 1 ? "" : "s", calls, c->started == 1 ? "" : "s", folder);
-  if (c->claimed > c->most)
-    fprintf(stderr, "lcplug: there were more; --max allows %" PRIu64 "\n", c->most);
+  if (c->beyond)
+    fprintf(stderr, "lcplug: --max left out %" PRIu64 " more\n", c->beyond);
   if (c->refused)
     fprintf(stderr, "lcplug: %" PRIu64 " had numbers or bounds that a file cannot hold\n", c->refused);
   if (c->write_error)

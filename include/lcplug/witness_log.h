@@ -52,6 +52,7 @@ typedef struct witness_control {
   uint64_t started, finished; /* calls */
   uint64_t counting;          /* calls that count */
   uint64_t claimed, written;  /* files */
+  uint64_t beyond;            /* problems that --max left out */
   uint64_t refused;           /* problems that are no valid records */
   uint64_t unlogged;          /* calls whose entry could not be written */
   uint64_t nanoseconds;       /* CPU time that the witness took beside upstream */
