@@ -203,14 +203,13 @@ static lcplug_error not_a(record_input *in, const char *kind, const char *what) 
                               kind);
 }
 
-lcplug_error lcplug_text_real(text_input *t, const char *what, int infinite, double *value) {
+lcplug_error lcplug_text_real(text_input *t, const char *what, int any, double *value) {
   record_input *in = t->in;
   char *end;
   lcplug_text_next(t);
   *value = strtod(in->bytes + in->at, &end);
-  int fits = infinite ? !isnan(*value) : isfinite(*value);
-  if (!is_whole_word(in, end) || !fits)
-    return not_a(in, infinite ? "a number" : "a finite number", what);
+  if (!is_whole_word(in, end) || !(any || isfinite(*value)))
+    return not_a(in, any ? "a number" : "a finite number", what);
   in->at = (size_t)(end - in->bytes);
   return LCPLUG_OK;
 }

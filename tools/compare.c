@@ -139,7 +139,7 @@ static void follow_convergence(compare_job *job, int who, const lcplug_record *r
   contest *c = &job->contest;
   for (int k = 0; k < c->budgets; k++) {
     settings.max_iter = c->budget[k];
-    outcome o = outcome_of(&job->seat, record, &settings, 0);
+    outcome o = outcome_of(&job->seat, record, &settings, job->repeats);
     size_t at = (size_t)k * (size_t)c->room + (size_t)c->problems;
     c->residual_at[who][at] = o.error ? NAN : o.residual;
     c->seconds_at[who][at] = o.error ? NAN : o.seconds;
