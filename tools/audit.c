@@ -144,7 +144,7 @@ static bool is_writable(const char *path) {
   return true;
 }
 
-static bool report(const session *s, const audit_order *order, char **program) {
+static bool report(const session *s, const audit_order *order, const char *folder, char **program) {
   audit a;
   bool done = audit_read(&a, s, program);
   if (done && !a.count)
@@ -152,25 +152,23 @@ static bool report(const session *s, const audit_order *order, char **program) {
   if (done && a.count) print_summary(&a);
   if (done && order->html) done = report_write(&a, order->html);
   if (done && order->html) fprintf(stderr, "The report is %s.\n", order->html);
-  if (done && a.kept[WORST_SLOWEST].path)
-    fprintf(stderr, "The worst problems are in %s.\n", s->control->folder);
+  if (done && a.kept[WORST_SLOWEST].path) fprintf(stderr, "The worst problems are in %s.\n", folder);
   if (s->control->write_error)
     tool_error("a problem could not be kept: %s", strerror((int)s->control->write_error));
   audit_free(&a);
   return done;
 }
 
-static int run_under(session *s, const audit_order *order, char **program, const char *items) {
-  char *folder = problem_folder(order);
-  bool ready = session_open(s, WITNESS_AUDIT) && is_writable(order->html) &&
-               (!folder || session_keep_in(s, folder));
-  free(folder);
-  if (!ready) return TOOL_USAGE;
-  s->control->gives_lcplug = order->give_lcplug;
+static int run_in(session *s, const audit_order *order, const char *folder, char **program,
+                  const char *items) {
+  if (!session_open(s, WITNESS_AUDIT) || !is_writable(order->html) ||
+      (folder && !session_keep_in(s, folder)))
+    return TOOL_USAGE;
   audit nothing = {0};
   audit_tidy(&nothing, s->control->folder); /* what an earlier audit has left there */
+  s->control->gives_lcplug = order->give_lcplug;
   int status = session_run(s, program, items);
-  if (status == TOOL_OK && !report(s, order, program)) status = TOOL_USAGE;
+  if (status == TOOL_OK && !report(s, order, folder, program)) status = TOOL_USAGE;
   return status;
 }
 
@@ -181,8 +179,10 @@ static int audit_main(const tool_command *command, int argc, char **argv) {
   int status = launch_read(command, argc, argv, take_option, &order, &at, &items);
   if (status == TOOL_OK && at) {
     session s;
-    status = run_under(&s, &order, argv + at, items);
+    char *folder = problem_folder(&order);
+    status = run_in(&s, &order, folder, argv + at, items);
     session_close(&s);
+    free(folder);
     if (status == TOOL_OK) status = launch_end_like(&s.end);
   }
   free(items);
