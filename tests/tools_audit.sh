@@ -132,6 +132,15 @@ for signal in ABRT KILL; do
   is "SIG$signal: kept problems are whole" 0 "$(status replay)"
   is "SIG$signal: no parts of files" "" "$(find "$folder/$signal" -type f ! -name '*.lcp')"
 done
+# An assertion of upstream's own, in its first call.
+run asserted "$lcplug" audit -- "$hosts/host_bad_input" lo_above_hi
+is "an assertion: the status is the program's" 134 "$(status asserted)"
+has "an assertion: where it was is told" "inside of its first call" "$(err asserted)"
+# Numbers that are none.
+plain nan-plain "$hosts/host_bad_input" nan_in_b
+audited nan "$hosts/host_bad_input" nan_in_b
+same nan nan-plain
+has "NaN: upstream failed" "upstream failed on 1 of 1 calls" "$(err nan)"
 # SIGTERM to the command reaches the program.
 "$lcplug" audit -- "$host" boxes size=20 steps=10000000 >/dev/null 2>"$folder/term.err" &
 tool=$!

@@ -147,7 +147,9 @@ static bool is_writable(const char *path) {
 static bool report(const session *s, const audit_order *order, const char *folder, char **program) {
   audit a;
   bool done = audit_read(&a, s, program);
-  if (done && !a.count)
+  if (done && !a.count && a.unfinished)
+    fprintf(stderr, "lcplug: the program %s inside of its first call of the solver\n", a.end);
+  else if (done && !a.count)
     fprintf(stderr, "lcplug: no call of a solver was seen; `lcplug doctor %s` may say why\n", program[0]);
   if (done && a.count) print_summary(&a);
   if (done && order->html) done = report_write(&a, order->html);

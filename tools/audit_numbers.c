@@ -272,20 +272,28 @@ static const char *count_or_none(uint64_t count, char text[NUMBER_TEXT]) {
   return count ? group_digits(count, text) : "none";
 }
 
+/* "lcplug is 41x faster than upstream", or what can be said. */
+static char *speed_text(const audit *a) {
+  char ratio[NUMBER_TEXT];
+  if (a->ratio < 0.0) return tool_format("No call was solved by both");
+  if (a->ratio >= 1.05)
+    return tool_format("lcplug is %sx faster than upstream", ratio_text(a->ratio, ratio));
+  if (a->ratio <= 0.95)
+    return tool_format("lcplug is %sx slower than upstream", ratio_text(1.0 / a->ratio, ratio));
+  return tool_format("lcplug is as fast as upstream");
+}
+
 char *audit_verdict(const audit *a) {
-  char ratio[NUMBER_TEXT], failed[NUMBER_TEXT], ours[NUMBER_TEXT], calls[NUMBER_TEXT], *speed;
+  char failed[NUMBER_TEXT], ours[NUMBER_TEXT], calls[NUMBER_TEXT];
+  char *speed = speed_text(a), *verdict;
   group_digits(a->count, calls);
-  if (a->ratio < 0.0) speed = tool_format("never comparable with");
-  else if (a->ratio >= 1.05) speed = tool_format("%sx faster than", ratio_text(a->ratio, ratio));
-  else if (a->ratio <= 0.95) speed = tool_format("%sx slower than", ratio_text(1.0 / a->ratio, ratio));
-  else speed = tool_format("as fast as");
-  char *verdict =
-      a->side[UPSTREAM].failed || a->side[LCPLUG].failed
-          ? tool_format("lcplug is %s upstream where both solve; upstream failed on %s of %s calls, "
-                        "lcplug on %s.",
-                        speed, count_or_none(a->side[UPSTREAM].failed, failed), calls,
-                        count_or_none(a->side[LCPLUG].failed, ours))
-          : tool_format("lcplug is %s upstream on this program; both solved all %s calls.", speed, calls);
+  if (a->side[UPSTREAM].failed || a->side[LCPLUG].failed)
+    verdict = tool_format("%s%s; upstream failed on %s of %s calls, lcplug on %s.", speed,
+                          a->ratio < 0.0 ? "" : " where both solve",
+                          count_or_none(a->side[UPSTREAM].failed, failed), calls,
+                          count_or_none(a->side[LCPLUG].failed, ours));
+  else
+    verdict = tool_format("%s on this program; both solved all %s calls.", speed, calls);
   free(speed);
   return verdict;
 }
