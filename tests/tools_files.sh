@@ -2,7 +2,7 @@
 # tools_files.sh - lcplug solve, replay, compare and convert on files: answers, tables, JSON, pictures,
 # mistakes, terminals and Ctrl-C.
 
-. "${abs_top_srcdir:-$(pwd)}/tests/tools_common.sh"
+. "${abs_top_srcdir:-$(pwd)}/tests/tools_common.sh" || exit 1
 data=$src/tests/data
 cd "$folder" || exit 1
 
@@ -158,7 +158,7 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; t
   escape=$(printf '\033')
   on_terminal() { TERM=xterm script -qec "$*" /dev/null; }
   has "colours on a terminal" "$escape[32m" "$(on_terminal "$bin" replay "$data/wall.lcp")"
-  has "a bar on a terminal" "left" "$(on_terminal "$bin" replay "$data/wall.lcp")"
+  has "a bar on a terminal" "left" "$(on_terminal "$bin" replay "$data")"
   lacks "NO_COLOR is honoured" "$escape[32m" "$(NO_COLOR=1 on_terminal "$bin" replay "$data/wall.lcp")"
   lacks "a table into a file has no colours" "$escape" \
     "$(on_terminal "$bin replay $data/wall.lcp >table" >/dev/null; cat table)"

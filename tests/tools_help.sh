@@ -2,7 +2,7 @@
 # tools_help.sh - help, manual pages and shell completion come from one table: every command and every
 # option stands in all of them, and the pages that make installs are those of the table.
 
-. "${abs_top_srcdir:-$(pwd)}/tests/tools_common.sh"
+. "${abs_top_srcdir:-$(pwd)}/tests/tools_common.sh" || exit 1
 
 commands=$("$bin" help | sed -n 's/^  lcplug \([a-z]*\).*/\1/p')
 has "the list of commands has run" run "$commands"

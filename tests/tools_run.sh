@@ -2,7 +2,7 @@
 # tools_run.sh - `lcplug run` must be invisible but for the swap: arguments, environment and exit
 # status are the program's own, and a mistake on the command line is named.
 
-. "${abs_top_srcdir:-$(pwd)}/tests/tools_common.sh"
+. "${abs_top_srcdir:-$(pwd)}/tests/tools_common.sh" || exit 1
 preload=${LCPLUG_PRELOAD:-$top/.libs/liblcplug-preload.so}
 [ -f "$preload" ] || skip "no preload object at $preload"
 LD_PRELOAD=$preload sh -c : 2>/dev/null || skip "the preload object cannot be loaded into sh"

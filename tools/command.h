@@ -50,7 +50,7 @@ enum {
   ARGUMENT_END = 0,
   ARGUMENT_OPERAND = -1, /* value: no option, a file or the program */
   ARGUMENT_SETTING = -2, /* key and value: one of the solver's, already in `settings` */
-  ARGUMENT_HELP = -3,    /* --help */
+  ARGUMENT_HELP = -3,    /* --help, before a program; other commands never see it */
   ARGUMENT_WRONG = -4    /* the user has been told */
 };
 

@@ -55,7 +55,6 @@ static int read_option(compare_job *job, int found) {
     case COMPARE_JSON: job->as_json = true; return TOOL_OK;
     case ARGUMENT_OPERAND: return files_add(&job->files, a->value) ? TOOL_OK : TOOL_USAGE;
     case ARGUMENT_SETTING: return TOOL_OK;
-    case ARGUMENT_HELP: return ARGUMENT_HELP;
     default: return TOOL_USAGE;
   }
 }
@@ -146,7 +145,8 @@ static void follow_convergence(compare_job *job, int who, const lcplug_record *r
   }
 }
 
-static void compare_file(compare_job *job, const char *path) {
+static void compare_file(void *the_job, const char *path) {
+  compare_job *job = the_job;
   contest *c = &job->contest;
   lcplug_record *record = files_read(path);
   if (!record) {
@@ -163,17 +163,6 @@ static void compare_file(compare_job *job, const char *path) {
   c->files[c->problems] = path;
   c->rows[c->problems++] = record->problem.n;
   lcplug_record_free(record);
-}
-
-static void compare_files(compare_job *job) {
-  double work = 0;
-  for (int i = 0; i < job->files.count; i++) work += job->files.bytes[i];
-  progress_begin("comparing", work);
-  for (int i = 0; i < job->files.count && !progress_interrupted(); i++) {
-    compare_file(job, job->files.paths[i]);
-    progress_add(job->files.bytes[i]);
-  }
-  progress_end();
 }
 
 /* ---- reports ----------------------------------------------------------------------------------------- */
@@ -314,14 +303,11 @@ static int compare_main(const tool_command *command, int argc, char **argv) {
   compare_job job = {.repeats = 3};
   if (!tool_arguments_begin(&job.arguments, command, argc, argv)) return TOOL_USAGE;
   int status = read_arguments(&job);
-  if (status == ARGUMENT_HELP) {
-    tool_help(command);
-    status = TOOL_OK;
-  } else if (status == TOOL_OK) {
+  if (status == TOOL_OK) {
     job.seat = seat_create();
     make_room(&job);
     progress_watch_interrupts();
-    compare_files(&job);
+    files_each(&job.files, "comparing", compare_file, &job);
     status = report(&job);
     free_room(&job.contest);
     seat_free(&job.seat);

@@ -46,10 +46,6 @@ static int convert_main(const tool_command *command, int argc, char **argv) {
   bool given = false;
   if (!tool_arguments_begin(&a, command, argc, argv)) return TOOL_USAGE;
   for (int found; (found = tool_next(&a)) != ARGUMENT_END;) {
-    if (found == ARGUMENT_HELP) {
-      tool_help(command);
-      return TOOL_OK;
-    }
     if (found == ARGUMENT_WRONG || (found == CONVERT_TO && !find_format(a.value, &format))) return TOOL_USAGE;
     given |= found == CONVERT_TO;
     if (found == ARGUMENT_OPERAND && count == 2) return tool_misused(command, "one IN and one OUT, please");

@@ -552,10 +552,6 @@ static int doctor_main(const tool_command *command, int argc, char **argv) {
   const char *program = NULL;
   if (!tool_arguments_begin(&a, command, argc, argv)) return TOOL_USAGE;
   for (int found; (found = tool_next(&a)) != ARGUMENT_END;) {
-    if (found == ARGUMENT_HELP) {
-      tool_help(command);
-      return TOOL_OK;
-    }
     if (found != ARGUMENT_OPERAND) return TOOL_USAGE;
     if (program) return tool_misused(command, "one program or process id, please");
     program = a.value;

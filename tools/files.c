@@ -85,6 +85,17 @@ void files_free(file_list *list) {
   free(list->bytes);
 }
 
+void files_each(const file_list *list, const char *what, void (*act)(void *job, const char *path), void *job) {
+  double work = 0;
+  for (int i = 0; i < list->count; i++) work += list->bytes[i];
+  if (list->count > 1) progress_begin(what, work);
+  for (int i = 0; i < list->count && !progress_interrupted(); i++) {
+    act(job, list->paths[i]);
+    if (list->count > 1) progress_add(list->bytes[i]);
+  }
+  if (list->count > 1) progress_end();
+}
+
 lcplug_record *files_read(const char *path) {
   lcplug_record *record;
   char message[512] = "";

@@ -19,6 +19,9 @@ typedef struct file_list {
 bool files_add(file_list *list, const char *path);
 void files_free(file_list *list);
 
+/* Calls act(job, path) for each file until Ctrl-C, and shows how far it is if there are several. */
+void files_each(const file_list *list, const char *what, void (*act)(void *job, const char *path), void *job);
+
 /* Reads a record, or tells the user and returns NULL. */
 lcplug_record *files_read(const char *path);
 

@@ -131,7 +131,6 @@ static int help_main(const tool_command *command, int argc, char **argv) {
       tool_completion(commands, COMMANDS);
       return TOOL_OK;
     }
-    if (found == ARGUMENT_HELP) asked = command;
     if (found == ARGUMENT_OPERAND && !(asked = find_command(a.value))) return unknown_command(a.value);
   }
   if (asked) explain(asked);
@@ -147,6 +146,13 @@ static int version_main(const tool_command *command, int argc, char **argv) {
   return TOOL_OK;
 }
 
+/* Among the arguments of a command that starts no program, and so has all of them to itself. */
+static bool asks_for_help(const tool_command *command, int argc, char **argv) {
+  for (int i = 1; i < argc && !command->starts_program && strcmp(argv[i], "--") != 0; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  return false;
+}
+
 int main(int argc, char **argv) {
   if (argc < 2) {
     tool_error("no command given; `lcplug help` lists the commands");
@@ -158,7 +164,9 @@ int main(int argc, char **argv) {
   const tool_command *command = find_command(name);
   if (!command) return unknown_command(name);
 
-  int status = command->main(command, argc - 1, argv + 1);
+  int status = TOOL_OK;
+  if (asks_for_help(command, argc - 1, argv + 1)) tool_help(command);
+  else status = command->main(command, argc - 1, argv + 1);
   /* Output that could not be written (a full disk) must not look like success. */
   if (fflush(stdout) != 0 || ferror(stdout)) {
     tool_error("cannot write: %s", strerror(errno));

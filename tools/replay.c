@@ -54,7 +54,6 @@ static int read_arguments(replay_job *job) {
         if (!files_add(&job->files, a->value)) return TOOL_USAGE;
         break;
       case ARGUMENT_SETTING: break;
-      case ARGUMENT_HELP: return ARGUMENT_HELP;
       default: return TOOL_USAGE;
     }
   }
@@ -66,7 +65,8 @@ static int read_arguments(replay_job *job) {
   return TOOL_OK;
 }
 
-static void replay_file(replay_job *job, const char *path) {
+static void replay_file(void *the_job, const char *path) {
+  replay_job *job = the_job;
   lcplug_record *record = files_read(path);
   if (!record) {
     job->unreadable++;
@@ -89,17 +89,6 @@ static void replay_file(replay_job *job, const char *path) {
     job->done[job->count++] = r;
   }
   lcplug_record_free(record);
-}
-
-static void replay_files(replay_job *job) {
-  double work = 0;
-  for (int i = 0; i < job->files.count; i++) work += job->files.bytes[i];
-  progress_begin("replaying", work);
-  for (int i = 0; i < job->files.count && !progress_interrupted(); i++) {
-    replay_file(job, job->files.paths[i]);
-    progress_add(job->files.bytes[i]);
-  }
-  progress_end();
 }
 
 /* ---- reports --------------------------------------------------------------------------------------- */
@@ -220,13 +209,10 @@ static int replay_main(const tool_command *command, int argc, char **argv) {
   replay_job job = {.repeats = 1};
   if (!tool_arguments_begin(&job.arguments, command, argc, argv)) return TOOL_USAGE;
   int status = read_arguments(&job);
-  if (status == ARGUMENT_HELP) {
-    tool_help(command);
-    status = TOOL_OK;
-  } else if (status == TOOL_OK) {
+  if (status == TOOL_OK) {
     job.seat = seat_create();
     progress_watch_interrupts();
-    replay_files(&job);
+    files_each(&job.files, "replaying", replay_file, &job);
     status = report(&job);
     seat_free(&job.seat);
   }

@@ -40,7 +40,6 @@ static int read_arguments(solve_job *job) {
         if (!files_add(&job->files, a->value)) return TOOL_USAGE;
         break;
       case ARGUMENT_SETTING: break;
-      case ARGUMENT_HELP: return ARGUMENT_HELP;
       default: return TOOL_USAGE;
     }
   }
@@ -90,7 +89,8 @@ static void write_answer(solve_job *job, const char *path, const lcplug_record *
   for (int i = 0; i < record->problem.n; i++) fprintf(job->solution.file, "%.17g\n", job->seat.x[i]);
 }
 
-static void solve_file(solve_job *job, const char *path) {
+static void solve_file(void *the_job, const char *path) {
+  solve_job *job = the_job;
   lcplug_record *record = files_read(path);
   if (!record) {
     job->unreadable++;
@@ -106,18 +106,6 @@ static void solve_file(solve_job *job, const char *path) {
   else if (!o.error) add_row(job, path, record, &o);
   if (job->output && !o.error) write_answer(job, path, record, &o);
   lcplug_record_free(record);
-}
-
-static void solve_files(solve_job *job) {
-  bool many = job->files.count > 1;
-  double work = 0;
-  for (int i = 0; i < job->files.count; i++) work += job->files.bytes[i];
-  if (many) progress_begin("solving", work);
-  for (int i = 0; i < job->files.count && !progress_interrupted(); i++) {
-    solve_file(job, job->files.paths[i]);
-    if (many) progress_add(job->files.bytes[i]);
-  }
-  if (many) progress_end();
 }
 
 static bool begin_reports(solve_job *job) {
@@ -146,14 +134,11 @@ static int solve_main(const tool_command *command, int argc, char **argv) {
   solve_job job = {0};
   if (!tool_arguments_begin(&job.arguments, command, argc, argv)) return TOOL_USAGE;
   int status = read_arguments(&job);
-  if (status == ARGUMENT_HELP) {
-    tool_help(command);
-    status = TOOL_OK;
-  } else if (status == TOOL_OK) {
+  if (status == TOOL_OK) {
     job.seat = seat_create();
     progress_watch_interrupts();
     if (begin_reports(&job)) {
-      solve_files(&job);
+      files_each(&job.files, "solving", solve_file, &job);
       bool written = end_reports(&job);
       status = job.unreadable || !written ? TOOL_USAGE : job.missed ? TOOL_NO : TOOL_OK;
       if (progress_interrupted()) status = TOOL_INTERRUPTED;
