@@ -1,8 +1,10 @@
 /* compat.h - what the files of this folder share.
  *
- * ode.c        the exported symbols: one engine call becomes one swap_call
- * plug.c       answers it by swap.c (witness.c: in the object that looks on, and records)
+ * ode.c, dart.c, bullet.c   the exported solvers: each describes its engine's call
+ * engine.c     makes a swap_call of it, in double precision
+ * plug.c       answers that by swap.c (witness.c: in the object that looks on, and records)
  * swap.c       solves it, and decides whose answer the engine gets
+ * quickstep.c  ODE's other step
  * upstream.c   finds the solver that we stand in for (relink_wrap.c, relink_replace.c: when relinked)
  * environment.c, threads.c, stats.c   settings, per-thread memory, the summary */
 #ifndef LCPLUG_COMPAT_H
@@ -13,6 +15,13 @@
 #include <stdint.h>
 
 #include <lcplug/lcplug.h>
+
+/* What the engine's own solver says when it is asked. */
+typedef enum upstream_word {
+  UPSTREAM_MISSING, /* there is none here */
+  UPSTREAM_GAVE_UP, /* it says that its answer is none; x holds anything */
+  UPSTREAM_SOLVED   /* ODE's, which says nothing, always counts as this */
+} upstream_word;
 
 /* One call of the engine, all numbers as doubles: the problem, and where the answer goes. */
 typedef struct swap_call {
@@ -25,26 +34,31 @@ typedef struct swap_call {
   double *lo, *hi;
   size_t bounds_step;
   int *findex; /* NULL: no friction rows */
-  int single;  /* not 0: the engine's own numbers are floats */
-  /* Calls the engine's own solver on the same arrays, which it may destroy; returns 0 if there is
-   * none.  `engine` is for its use. */
-  int (*upstream)(const struct swap_call *call);
+  int single;  /* the engine's own numbers are floats */
+  /* Calls the engine's own solver on the same arrays, which it may destroy.  `engine` is for its
+   * use. */
+  upstream_word (*upstream)(const struct swap_call *call);
   const void *engine;
 } swap_call;
 
-/* What the exported symbols call: x, w, lo and hi are to be written. */
-void swap_solve(const swap_call *call);
+/* What the exported symbols come to: x, w, lo and hi are to be written.  Whether the engine should use
+ * the answer: 0 means that it would have been told the same without us, or that nobody here has an
+ * answer worth having. */
+int swap_solve(const swap_call *call);
 
-/* Solves the call with lcplug and writes x, w, lo and hi. */
-void swap_answer(const swap_call *call);
+/* The same by lcplug. */
+int swap_answer(const swap_call *call);
 
 /* Writes upstream's answer, with the bounds that it used in lo and hi, in the caller's order; 0, and x
- * means nothing, if there is none. */
+ * means nothing, if there is none, or upstream itself says so. */
 int swap_upstream(const swap_call *call);
 
 /* ---- settings from the environment, read once -------------------------------------------------- */
 
 const lcplug_settings *environment_settings(void);
+
+/* The same for problems in floats, whose own rounding no tolerance below 1e-6 can ask away. */
+const lcplug_settings *environment_settings_single(void);
 
 /* One line on stderr, while `warn` allows. */
 void environment_warn(const char *text);
@@ -60,7 +74,9 @@ void environment_warn(const char *text);
   X(COUNT_UPSTREAM, "answered by upstream")                                                        \
   X(COUNT_UPSTREAM_ERRORS, "upstream errors met")                                                  \
   X(COUNT_REFUSED, "refused input")                                                                \
-  X(COUNT_ZEROS, "answered with zero forces")
+  X(COUNT_ZEROS, "answered with zero forces")                                                      \
+  X(COUNT_DECLINED, "left to the engine's next solver")                                            \
+  X(COUNT_STEPS, "dWorldQuickStep calls made dWorldStep")
 #define COUNTER_CODE(code, text) code,
 typedef enum counter { SWAP_COUNTERS(COUNTER_CODE) COUNTERS } counter;
 #undef COUNTER_CODE

@@ -2,4 +2,4 @@
  * on, witness.c stands in this place.) */
 #include "compat.h"
 
-void swap_solve(const swap_call *call) { swap_answer(call); }
+int swap_solve(const swap_call *call) { return swap_answer(call); }

@@ -34,9 +34,10 @@ typedef struct sighting {
   double *A, *b, *lo, *hi; /* the problem's arrays */
   int *findex;
   shadow upstream, lcplug;
-  int asked_upstream; /* our own answer needed upstream's help */
-  uint64_t number;    /* of the call, the first is 0 */
-  uint64_t file;      /* of the record, when capturing */
+  upstream_word word;  /* what upstream said to the engine's call */
+  int asked_upstream;  /* our own answer needed upstream's help */
+  uint64_t number;     /* of the call, the first is 0 */
+  uint64_t file;       /* of the record, when capturing */
   witness_entry entry;
 } sighting;
 
@@ -72,7 +73,7 @@ static double seconds_between(int64_t begin, int64_t end) {
 /* ---- copies ------------------------------------------------------------------------------------- */
 
 /* For a shadow: what upstream left in the engine's arrays is its answer here, too. */
-static int recall_upstream(const swap_call *copy) {
+static upstream_word recall_upstream(const swap_call *copy) {
   sighting *s = (sighting *)copy->engine;
   const swap_call *from = s->call;
   s->asked_upstream = 1;
@@ -83,7 +84,7 @@ static int recall_upstream(const swap_call *copy) {
     if (copy->w) copy->w[i] = from->w[i];
     if (copy->findex) copy->findex[i] = from->findex[i];
   }
-  return 1;
+  return s->word;
 }
 
 static double *take(double **memory, size_t count) {
@@ -260,12 +261,13 @@ static void keep_if_worst(const sighting *s, witness_control *order) {
 
 /* ---- the two orders ----------------------------------------------------------------------------- */
 
-static void capture(sighting *s, witness_control *order) {
+static int capture(sighting *s, witness_control *order) {
   char name[64];
   program_name(name, sizeof name - 16);
   snprintf(name + strlen(name), 16, "-%06lu.lcp", (unsigned long)(order->first_file + s->file));
   s->entry.upstream_residual = (float)judge_upstream(s);
   keep(s, order, name);
+  return s->word == UPSTREAM_SOLVED;
 }
 
 /* Hands our answer to the engine, as the plug leaves it. */
@@ -280,10 +282,11 @@ static void hand_out_lcplug(const sighting *s) {
   }
 }
 
-static void audit(sighting *s, witness_control *order) {
+/* Returns what the engine is to be told. */
+static int audit(sighting *s, witness_control *order) {
   witness_entry *e = &s->entry;
   int64_t begin = cpu_nanoseconds();
-  swap_answer(&s->lcplug.call);
+  int useful = swap_answer(&s->lcplug.call);
   double seconds = seconds_between(begin, cpu_nanoseconds());
   e->flags = WITNESS_WHOLE | (s->call->single ? WITNESS_SINGLE : 0u);
   if (s->asked_upstream) { /* which the plug would have had to wait for */
@@ -299,7 +302,9 @@ static void audit(sighting *s, witness_control *order) {
   e->thread = (uint32_t)gettid();
   witness_log(order, s->number, e);
   if (*order->folder) keep_if_worst(s, order);
-  if (order->gives_lcplug) hand_out_lcplug(s);
+  if (!order->gives_lcplug) return s->word == UPSTREAM_SOLVED;
+  hand_out_lcplug(s);
+  return useful;
 }
 
 /* Whether the order is about this call; claims the number of a file for it. */
@@ -315,40 +320,37 @@ static int wanted(sighting *s, witness_control *order) {
 }
 
 /* Upstream alone; ours where there is no upstream. */
-static void solve_unwatched(const swap_call *call) {
-  if (!call->upstream(call)) swap_answer(call);
+static int solve_unwatched(const swap_call *call) {
+  upstream_word word = call->upstream(call);
+  return word == UPSTREAM_MISSING ? swap_answer(call) : word == UPSTREAM_SOLVED;
 }
 
-static void solve_watched(sighting *s, witness_control *order, int64_t came) {
+static int solve_watched(sighting *s, witness_control *order, int64_t came) {
   int64_t when = clock_nanoseconds(CLOCK_MONOTONIC), begin = cpu_nanoseconds();
-  if (!s->call->upstream(s->call)) {
-    swap_answer(s->call);
-    return;
-  }
+  s->word = s->call->upstream(s->call);
   int64_t end = cpu_nanoseconds();
+  if (s->word == UPSTREAM_MISSING) return swap_answer(s->call);
   int errno_after = errno;
   fenv_t host = arithmetic_begin();
   s->entry.when = 1e-9 * (double)when;
   s->entry.upstream_seconds = (float)seconds_between(begin, end);
-  if (order->mode == WITNESS_AUDIT) audit(s, order);
-  else capture(s, order);
+  int useful = (order->mode == WITNESS_AUDIT ? audit : capture)(s, order);
   witness_add(&order->nanoseconds, (uint64_t)(begin - came + cpu_nanoseconds() - end));
   arithmetic_end(host);
   errno = errno_after;
+  return useful;
 }
 
-void swap_solve(const swap_call *call) {
+int swap_solve(const swap_call *call) {
   witness_control *order = witness_order();
   thread_context *context = thread_context_get();
-  if (!order || !context || context->watched || call->n < 1) {
-    solve_unwatched(call);
-    return;
-  }
+  if (!order || !context || context->watched || call->n < 1) return solve_unwatched(call);
   sighting s = {.call = call, .context = context, .number = witness_count(&order->started)};
   int64_t came = cpu_nanoseconds();
   context->watched = 1;
-  if (wanted(&s, order) && begin_sighting(&s)) solve_watched(&s, order, came);
-  else solve_unwatched(call);
+  int useful = wanted(&s, order) && begin_sighting(&s) ? solve_watched(&s, order, came)
+                                                       : solve_unwatched(call);
   context->watched = 0;
   witness_count(&order->finished);
+  return useful;
 }

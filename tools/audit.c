@@ -218,7 +218,7 @@ const tool_command tool_audit_command = {
             "the calls so far is printed on standard error; standard output is the program's own.\n\n"
             "Times are CPU times of the calling thread.  If lcplug misses its tolerance and asks upstream, "
             "upstream's time is counted as lcplug's, too.  A call counts as failed if the residual of the "
-            "answer is above 1e-6 (1e-3 in single precision); upstream is always judged by friction=ode, "
+            "answer is above 1e-6 (1e-2 in single precision); upstream is always judged by friction=ode, "
             "which is what it solves.  The estimate of the program's CPU time leaves out what the audit "
             "itself took.\n\n"
             "Each call takes 48 bytes in a temporary folder (TMPDIR).  Programs that the program starts are "

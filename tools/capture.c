@@ -97,7 +97,7 @@ const tool_command tool_capture_command = {
             "memory.  Programs that it starts are captured too, and so are all threads.  A file appears "
             "when it is whole; when one cannot be written, on a full disk say, capturing ends and the "
             "program goes on.  The answer counts as an error of the solver if its residual is above "
-            "1e-6 (1e-3 in single precision).\n\n"
+            "1e-6 (1e-2 in single precision).\n\n"
             "How many problems were kept is said on standard error when the program has ended.",
     .options = options,
     .starts_program = true,

@@ -23,7 +23,7 @@ typedef enum witness_mode { WITNESS_CAPTURE = 1, WITNESS_AUDIT = 2 } witness_mod
 /* A larger residual means that nothing was solved: upstream has met an error and left zeros.  What
  * floats can hold ends earlier. */
 #define WITNESS_FAILED 1e-6
-#define WITNESS_FAILED_SINGLE 1e-3
+#define WITNESS_FAILED_SINGLE 1e-2
 
 /* What an audit keeps for replay: the call with the largest value of each kind, if that is above a
  * floor, as NAME-NUMBER.lcp with the number of the call (the first is 1).  Code, name, floor,
