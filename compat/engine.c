@@ -101,11 +101,12 @@ static void widen(const float *from, int step, double *to, int n) {
   for (int i = 0; i < n; i++) to[i] = (double)from[i * step];
 }
 
-/* A force beyond the range of floats becomes the largest float, an infinite bound stays infinite. */
+/* A force beyond the range of floats becomes the largest float; an infinite bound stays infinite, and
+ * what upstream left that is no number stays none. */
 static void narrow(const double *from, float *to, int step, int n) {
   for (int i = 0; i < n; i++) {
     double v = from[i];
-    to[i * step] = isinf(v) || fabs(v) <= (double)FLT_MAX ? (float)v : v > 0 ? FLT_MAX : -FLT_MAX;
+    to[i * step] = isfinite(v) && fabs(v) > (double)FLT_MAX ? copysignf(FLT_MAX, (float)v) : (float)v;
   }
 }
 

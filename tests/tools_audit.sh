@@ -61,14 +61,7 @@ read -r upstream_failed lcplug_failed <<<"$(failed pgs)"
 is "pgs with three sweeps: upstream is judged as before" "$(messages tower-plain)" "$upstream_failed"
 less "pgs with three sweeps fails" 0 "$lcplug_failed"
 
-python=
-for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
-  if "$candidate" -c 'import ode; ode.World()' 2>/dev/null; then
-    python=$("$candidate" -c 'import sys; print(sys.executable)')
-    break
-  fi
-done
-if [ -n "$python" ]; then
+if python=$(pyode); then
   script=${abs_top_srcdir:-.}/tests/preload/pyode_scene.py
   plain python-plain "$python" "$script"
   audited python "$python" "$script"

@@ -51,14 +51,7 @@ run errors "$lcplug" replay --files "$folder/tower"
 is "upstream's failures are in the records" "$(grep -c 'LCP internal error' "$folder/tower-plain.err")" \
   "$(out errors | awk '$(NF - 2) == 1' | grep -c .)"
 
-python=
-for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
-  if "$candidate" -c 'import ode; ode.World()' 2>/dev/null; then
-    python=$("$candidate" -c 'import sys; print(sys.executable)')
-    break
-  fi
-done
-if [ -n "$python" ]; then
+if python=$(pyode); then
   script=${abs_top_srcdir:-.}/tests/preload/pyode_scene.py
   plain python-plain "$python" "$script"
   captured python -- "$python" "$script"

@@ -86,8 +86,10 @@ static void print_classes(const audit *a) {
 
 static void print_notes(const audit *a) {
   char text[NUMBER_TEXT], other[NUMBER_TEXT];
-  fprintf(stderr, "\nWhere both solved it, their w differ by %s of the largest b at most.\n",
-          residual_text(a->difference, text));
+  fputc('\n', stderr);
+  if (a->ratio >= 0.0)
+    fprintf(stderr, "Where both solved it, their w differ by %s of the largest b at most.\n",
+            residual_text(a->difference, text));
   if (a->program_seconds > 0.0)
     fprintf(stderr, "Solving is %.0f %% of the program's CPU time of %s; with lcplug it would need %s.\n",
             100.0 * a->side[UPSTREAM].total / a->program_seconds, time_text(a->program_seconds, text),

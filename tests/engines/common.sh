@@ -44,6 +44,11 @@ scene() {
 
   swapped "$label-upstream" solver=upstream "$@"
   is "$label: solver=upstream changes no bit" "$(out "$label-plain")" "$(out "$label-upstream")"
+  run "$label-audited" env LCPLUG_PRELOAD="$preload" "$top/tools/lcplug" audit "$@"
+  is "$label: lcplug audit changes no bit" "$(out "$label-plain")" "$(out "$label-audited")"
+  has "$label: lcplug audit has a verdict" "lcplug" "$(tail -n 1 "$folder/$label-audited.err" | grep upstream)"
+  run "$label-shadowed" env LCPLUG_PRELOAD="$preload" "$top/tools/lcplug" audit --return lcplug "$@"
+  is "$label: lcplug audit --return lcplug is lcplug run" "$(out "$label-swapped")" "$(out "$label-shadowed")"
   swapped "$label-coulomb" friction=coulomb "$@"
   physics "$label-coulomb"
 
