@@ -1,7 +1,10 @@
 /* compat.h - what the files of this folder share.
  *
- * ode.c        the exported symbols: one engine call becomes one swap_call
+ * ode.c, dart.c, bullet.c   the exported solvers: each describes its engine's call
+ * engine.c     makes a swap_call of it, in double precision
+ * plug.c       answers that by swap.c (witness.c: in the object that looks on, and records)
  * swap.c       solves it, and decides whose answer the engine gets
+ * quickstep.c  ODE's other step
  * upstream.c   finds the solver that we stand in for (relink_wrap.c, relink_replace.c: when relinked)
  * environment.c, threads.c, stats.c   settings, per-thread memory, the summary
  *
@@ -18,6 +21,13 @@
 
 #include <lcplug/lcplug.h>
 
+/* What the engine's own solver says when it is asked. */
+typedef enum upstream_word {
+  UPSTREAM_MISSING, /* there is none here */
+  UPSTREAM_GAVE_UP, /* it says that its answer is none; x holds anything */
+  UPSTREAM_SOLVED   /* ODE's, which says nothing, always counts as this */
+} upstream_word;
+
 /* One call of the engine, all numbers as doubles: the problem, and where the answer goes. */
 typedef struct swap_call {
   int n, nub;
@@ -29,18 +39,31 @@ typedef struct swap_call {
   double *lo, *hi;
   size_t bounds_step;
   int *findex; /* NULL: no friction rows */
-  /* Calls the engine's own solver on the same arrays, which it may destroy; returns 0 if there is
-   * none.  `engine` is for its use. */
-  int (*upstream)(const struct swap_call *call);
+  int single;  /* the engine's own numbers are floats */
+  /* Calls the engine's own solver on the same arrays, which it may destroy.  `engine` is for its
+   * use. */
+  upstream_word (*upstream)(const struct swap_call *call);
   const void *engine;
 } swap_call;
 
-/* Solves the call and writes x, w, lo and hi. */
-void swap_solve(const swap_call *call);
+/* What the exported symbols come to: x, w, lo and hi are to be written.  Whether the engine should use
+ * the answer: 0 means that it would have been told the same without us, or that nobody here has an
+ * answer worth having. */
+int swap_solve(const swap_call *call);
+
+/* The same by lcplug. */
+int swap_answer(const swap_call *call);
+
+/* Writes upstream's answer, with the bounds that it used in lo and hi, in the caller's order; 0, and x
+ * means nothing, if there is none, or upstream itself says so. */
+int swap_upstream(const swap_call *call);
 
 /* ---- settings from the environment, read once -------------------------------------------------- */
 
 const lcplug_settings *environment_settings(void);
+
+/* The same for problems in floats, whose own rounding no tolerance below 1e-6 can ask away. */
+const lcplug_settings *environment_settings_single(void);
 
 /* One line on stderr, while `warn` allows. */
 void environment_warn(const char *text);
@@ -56,7 +79,9 @@ void environment_warn(const char *text);
   X(COUNT_UPSTREAM, "answered by upstream")                                                        \
   X(COUNT_UPSTREAM_ERRORS, "upstream errors met")                                                  \
   X(COUNT_REFUSED, "refused input")                                                                \
-  X(COUNT_ZEROS, "answered with zero forces")
+  X(COUNT_ZEROS, "answered with zero forces")                                                      \
+  X(COUNT_DECLINED, "left to the engine's next solver")                                            \
+  X(COUNT_STEPS, "dWorldQuickStep calls made dWorldStep")
 #define COUNTER_CODE(code, text) code,
 typedef enum counter { SWAP_COUNTERS(COUNTER_CODE) COUNTERS } counter;
 #undef COUNTER_CODE
@@ -87,6 +112,7 @@ typedef enum memory_purpose {
   MEMORY_ANSWER, /* vectors of the present call */
   MEMORY_MATRIX, /* A, saved from an upstream that destroys it */
   MEMORY_ENGINE, /* a single-precision problem as doubles */
+  MEMORY_WITNESS, /* a problem as it came, and both answers to it */
   MEMORY_PURPOSES
 } memory_purpose;
 
@@ -94,6 +120,7 @@ typedef struct thread_context {
   struct thread_context *before, *after; /* all contexts, for the summary */
   lcplug_workspace *workspace;
   int busy; /* a solve is under way: a call from a signal handler finds it set */
+  int watched; /* the same for the witness */
   double *memory[MEMORY_PURPOSES]; /* each grows, never shrinks */
   size_t memory_size[MEMORY_PURPOSES];
   statistics statistics;

@@ -11,7 +11,7 @@
 
 #include "compat.h"
 
-static lcplug_settings settings;
+static lcplug_settings settings, settings_single;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int warnings_left;
 
@@ -39,6 +39,8 @@ static void read_environment(void) {
     dprintf(STDERR_FILENO, "lcplug: solver=exact offers friction=ode and pyramid; auto is used\n");
     settings.solver = LCPLUG_AUTO;
   }
+  settings_single = settings;
+  if (settings.tol == 0.0) settings_single.tol = 1e-6;
   if (settings.help) print_help();
   __atomic_store_n(&warnings_left, settings.warn, __ATOMIC_RELAXED);
 }
@@ -46,6 +48,11 @@ static void read_environment(void) {
 const lcplug_settings *environment_settings(void) {
   pthread_once(&once, read_environment);
   return &settings;
+}
+
+const lcplug_settings *environment_settings_single(void) {
+  pthread_once(&once, read_environment);
+  return &settings_single;
 }
 
 void environment_warn(const char *text) {

@@ -104,7 +104,7 @@ void statistics_print(const statistics *s) {
   char page[2048];
   FILE *out = fmemopen(page, sizeof page, "w"); /* one write: lines of several processes do not mix */
   if (!out) return;
-  uint64_t calls = s->count[COUNT_CALLS];
+  uint64_t calls = s->count[COUNT_CALLS] ? s->count[COUNT_CALLS] : 1;
   fprintf(out, "lcplug: rows       mean %.1f  least %" PRIu64 "  most %" PRIu64 "\n",
           (double)s->rows / (double)calls, s->least_rows, s->most_rows);
   print_solvers(out, s);

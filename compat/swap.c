@@ -5,7 +5,11 @@
  *     the input is refused, or there is no memory -> upstream's, counted; zeros if that is not finite
  *
  * Our own answer is never worse than zero forces, so zero needs no candidate of its own.  The
- * engine's arrays stay as they came until one answer is chosen. */
+ * engine's arrays stay as they came until one answer is chosen.
+ *
+ * DART and Bullet can be told that there is no answer, and then ask a solver of their own.  They are
+ * told so when nobody has met the tolerance and upstream would have said the same or is not there;
+ * the best answer is written all the same, as a program can take DART's second solver away. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <string.h>
@@ -14,7 +18,7 @@
 #include "compat.h"
 
 /* Beyond this residual upstream has not solved anything: it has met an error and left zeros. */
-static const double UPSTREAM_FAILED = 1e-6;
+static double upstream_failed(const swap_call *call) { return call->single ? 1e-2 : 1e-6; }
 
 /* The call, this thread's arrays for it, and what has been found out. */
 typedef struct attempt {
@@ -28,6 +32,7 @@ typedef struct attempt {
   double *b, *lo, *hi;
   int *findex;
   double *bound, *scratch; /* upstream's friction bounds; 2 n numbers to find them */
+  upstream_word word;      /* what upstream has said, once it is asked */
 } attempt;
 
 static uint64_t nanoseconds_now(void) {
@@ -67,14 +72,13 @@ static int upstream_survives(const swap_call *call) {
 
 /* ---- upstream ----------------------------------------------------------------------------------- */
 
-/* Upstream's answer whatever it is, but never a number that is none. */
-static void leave_to_upstream(const swap_call *call, statistics *s) {
-  if (upstream_survives(call) && call->upstream(call) && answer_is_finite(call)) {
-    if (s) statistics_count(s, COUNT_UPSTREAM);
-    return;
-  }
-  write_zeros(call);
-  if (s) statistics_count(s, COUNT_ZEROS);
+/* Upstream's answer whatever it is, but never a number that is none; whether it is to be used. */
+static int leave_to_upstream(const swap_call *call, statistics *s) {
+  upstream_word word = upstream_survives(call) ? call->upstream(call) : UPSTREAM_MISSING;
+  int answered = word != UPSTREAM_MISSING && answer_is_finite(call);
+  if (!answered) write_zeros(call);
+  if (s) statistics_count(s, answered ? COUNT_UPSTREAM : COUNT_ZEROS);
+  return answered && word == UPSTREAM_SOLVED;
 }
 
 /* Saves what upstream destroys and points the problem at the copies; 0 if there is no room. */
@@ -146,7 +150,9 @@ static void write_friction_bounds(const swap_call *call, const double *hi) {
 static double ask_upstream(attempt *a) {
   const swap_call *call = a->call;
   double residual = INFINITY;
-  if (!upstream_survives(call) || !save_problem(a) || !call->upstream(call)) return INFINITY;
+  a->word = UPSTREAM_MISSING;
+  if (!upstream_survives(call) || !save_problem(a)) return INFINITY;
+  if ((a->word = call->upstream(call)) == UPSTREAM_MISSING) return INFINITY;
   fenv_t host = arithmetic_begin();
   upstream_bounds(a, a->bound, a->scratch);
   arithmetic_end(host);
@@ -155,7 +161,7 @@ static double ask_upstream(attempt *a) {
     lcplug_residual(a->context->workspace, &a->problem, a->settings->friction, call->x, call->x_step,
                     a->bound, a->bound, 1, &residual);
   write_friction_bounds(call, a->bound);
-  if (residual > UPSTREAM_FAILED) statistics_count(&a->context->statistics, COUNT_UPSTREAM_ERRORS);
+  if (residual > upstream_failed(call)) statistics_count(&a->context->statistics, COUNT_UPSTREAM_ERRORS);
   return residual;
 }
 
@@ -233,7 +239,15 @@ static lcplug_fallback fallback_of(const lcplug_settings *s) {
                                                       : LCPLUG_FALLBACK_NONE;
 }
 
-static void choose_and_write(attempt *a) {
+/* Whether an answer of ours that misses the tolerance is to be used.  Who has chosen a budget wants
+ * the best within it.  Else upstream decides: had it solved the problem, its answer would be used, and
+ * ours is the better one.  What leaves everything unsolved is no answer. */
+static int missed_is_useful(const attempt *a, lcplug_fallback fallback) {
+  if (!(a->info.residual < 1.0)) return 0;
+  return fallback != LCPLUG_FALLBACK_UPSTREAM || a->word == UPSTREAM_SOLVED;
+}
+
+static int choose_and_write(attempt *a) {
   statistics *s = &a->context->statistics;
   lcplug_fallback fallback = fallback_of(a->settings);
   int missed = a->info.status != LCPLUG_SOLVED;
@@ -245,21 +259,20 @@ static void choose_and_write(attempt *a) {
     if (residual < a->info.residual) { /* its answer is in place already */
       statistics_count(s, COUNT_UPSTREAM);
       statistics_answer(s, LCPLUG_UPSTREAM, residual, 0.0);
-      return;
+      return a->word == UPSTREAM_SOLVED;
     }
   }
   write_ours(a);
-  statistics_count(s, a->info.status == LCPLUG_SOLVED ? COUNT_SOLVED : COUNT_UNSOLVED);
+  int solved = a->info.status == LCPLUG_SOLVED;
+  statistics_count(s, solved ? COUNT_SOLVED : COUNT_UNSOLVED);
   statistics_answer(s, a->info.solver, a->info.residual, a->info.gap);
+  return solved || missed_is_useful(a, fallback);
 }
 
 /* solver=upstream: the engine's own solver, judged only if somebody wants to know. */
-static void pass_through(attempt *a) {
+static int pass_through(attempt *a) {
   statistics *s = &a->context->statistics;
-  if (!a->settings->stats || lcplug_problem_check(&a->problem)) {
-    leave_to_upstream(a->call, s);
-    return;
-  }
+  if (!a->settings->stats || lcplug_problem_check(&a->problem)) return leave_to_upstream(a->call, s);
   double residual = ask_upstream(a);
   if (residual < INFINITY) {
     statistics_count(s, COUNT_UPSTREAM);
@@ -268,43 +281,50 @@ static void pass_through(attempt *a) {
     write_zeros(a->call);
     statistics_count(s, COUNT_ZEROS);
   }
+  return residual < INFINITY && a->word == UPSTREAM_SOLVED;
 }
 
-static void solve_in_context(attempt *a) {
+static int solve_in_context(attempt *a) {
   statistics *s = &a->context->statistics;
   statistics_count(s, COUNT_CALLS);
-  if (!begin_attempt(a)) {
-    leave_to_upstream(a->call, s);
-    return;
-  }
+  if (!begin_attempt(a)) return leave_to_upstream(a->call, s);
   if (a->call->n > 0) statistics_size(s, a->call->n);
-  if (a->settings->solver == LCPLUG_UPSTREAM) {
-    pass_through(a);
-    return;
-  }
+  if (a->settings->solver == LCPLUG_UPSTREAM) return pass_through(a);
   lcplug_error error =
       lcplug_solve(a->context->workspace, &a->problem, a->settings, &a->solution, &a->info);
   if (error) {
     environment_warn(lcplug_error_text(error));
     statistics_count(s, COUNT_REFUSED);
-    leave_to_upstream(a->call, s);
-    return;
+    return leave_to_upstream(a->call, s);
   }
-  choose_and_write(a);
+  return choose_and_write(a);
 }
 
-void swap_solve(const swap_call *call) {
+/* Claims this thread's context for the call; 0 if there is none, or a solve is under way in it. */
+static int begin_call(attempt *a, const swap_call *call) {
+  a->call = call;
+  a->context = thread_context_get();
+  a->settings = call->single ? environment_settings_single() : environment_settings();
+  if (!a->context || a->context->busy) return 0;
+  a->context->busy = 1;
+  return 1;
+}
+
+int swap_answer(const swap_call *call) {
   attempt a; /* filled as it is needed: most calls are over before clearing it would be */
-  a.call = call;
-  a.context = thread_context_get();
-  a.settings = environment_settings();
-  if (!a.context || a.context->busy) {
-    leave_to_upstream(call, NULL);
-    return;
-  }
-  a.context->busy = 1;
+  if (!begin_call(&a, call)) return leave_to_upstream(call, NULL);
   uint64_t started = a.settings->stats ? nanoseconds_now() : 0;
-  solve_in_context(&a);
+  int use = solve_in_context(&a);
+  if (!use) statistics_count(&a.context->statistics, COUNT_DECLINED);
   if (a.settings->stats) statistics_time(&a.context->statistics, nanoseconds_now() - started);
   a.context->busy = 0;
+  return use;
+}
+
+int swap_upstream(const swap_call *call) {
+  attempt a;
+  if (!begin_call(&a, call)) return 0;
+  int answered = begin_attempt(&a) && ask_upstream(&a) < INFINITY && a.word == UPSTREAM_SOLVED;
+  a.context->busy = 0;
+  return answered;
 }

@@ -97,5 +97,6 @@ __attribute__((destructor)) static void at_exit(void) {
   statistics sum = ended;
   for (thread_context *c = contexts; c; c = c->after) statistics_add(&sum, &c->statistics);
   pthread_mutex_unlock(&list_lock);
-  if (sum.count[COUNT_CALLS] && environment_settings()->stats) statistics_print(&sum);
+  int used = sum.count[COUNT_CALLS] || sum.count[COUNT_STEPS];
+  if (used && environment_settings()->stats) statistics_print(&sum);
 }

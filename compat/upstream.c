@@ -1,9 +1,9 @@
-/* upstream.c - finds the solver that we stand in for.
+/* upstream.c - finds the function that we stand in for.
  *
- * Usually it is the next definition of the same symbol.  A libode that was opened with RTLD_LOCAL
- * (by an interpreter, say) is not in that search order: then every loaded object whose file is
- * called libode* is asked.  What is found is kept loaded for good, so that the address stays valid
- * whatever the host unloads. */
+ * Usually it is the next definition of the same symbol.  A library that was opened with RTLD_LOCAL
+ * (by an interpreter, say) is not in that search order: then every loaded object is asked for its
+ * own.  What is found is kept loaded for good, so that the address stays valid whatever the host
+ * unloads. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>
@@ -13,13 +13,8 @@
 
 #include "compat.h"
 
-static const char *file_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 typedef struct search {
-  int skip; /* matching objects that were asked before */
+  int skip; /* objects that were asked before */
   char path[PATH_MAX];
 } search;
 
@@ -27,32 +22,46 @@ typedef struct search {
 static int note_object(struct dl_phdr_info *object, size_t size, void *data) {
   (void)size;
   search *s = data;
-  if (!object->dlpi_name || strncmp(file_name(object->dlpi_name), "libode", 6)) return 0;
-  if (s->skip-- > 0 || strlen(object->dlpi_name) >= sizeof s->path) return 0;
-  strcpy(s->path, object->dlpi_name);
+  const char *path = object->dlpi_name;
+  if (!path || !*path || strlen(path) >= sizeof s->path || s->skip-- > 0) return 0;
+  strcpy(s->path, path);
   return 1;
+}
+
+/* Marks the object that holds `address` as never to be unloaded. */
+static void *pinned(void *address) {
+  Dl_info info;
+  if (dladdr(address, &info) && info.dli_fname)
+    dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  return address;
+}
+
+static int is_ours(void *address) {
+  Dl_info its, ours;
+  return dladdr(address, &its) && dladdr((void *)(uintptr_t)upstream_find, &ours) &&
+         its.dli_fbase == ours.dli_fbase;
+}
+
+/* An object's symbol, or that of a library it needs; NULL if there is none but ours. */
+static void *find_in(const char *path, const char *symbol) {
+  void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  if (!handle) return NULL;
+  void *found = dlsym(handle, symbol);
+  if (found) found = is_ours(found) ? NULL : pinned(found);
+  dlclose(handle);
+  return found;
 }
 
 static void *find_in_local_objects(const char *symbol) {
   for (int asked = 0;; asked++) {
     search s = {.skip = asked};
     if (!dl_iterate_phdr(note_object, &s)) return NULL;
-    void *handle = dlopen(s.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    void *found = handle ? dlsym(handle, symbol) : NULL;
+    void *found = find_in(s.path, symbol);
     if (found) return found;
   }
 }
 
-/* Marks the object that holds `address` as never to be unloaded. */
-static void pin(void *address) {
-  Dl_info info;
-  if (dladdr(address, &info) && info.dli_fname)
-    dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
 void *upstream_find(const char *symbol) {
   void *found = dlsym(RTLD_NEXT, symbol);
-  if (!found) return find_in_local_objects(symbol);
-  pin(found);
-  return found;
+  return found ? pinned(found) : find_in_local_objects(symbol);
 }

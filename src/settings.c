@@ -26,6 +26,7 @@ static const choice matrices[] = {LCPLUG_MATRICES(CHOICE_ROW){0, NULL, NULL}};
 static const choice sweeps[] = {LCPLUG_SWEEPS(CHOICE_ROW){0, NULL, NULL}};
 static const choice splittings[] = {LCPLUG_SPLITTINGS(CHOICE_ROW){0, NULL, NULL}};
 static const choice fallbacks[] = {LCPLUG_FALLBACKS(CHOICE_ROW){0, NULL, NULL}};
+static const choice quicksteps[] = {LCPLUG_QUICKSTEPS(CHOICE_ROW){0, NULL, NULL}};
 
 typedef enum kind { CHOICE, REAL, WHOLE } kind;
 
@@ -62,6 +63,8 @@ static const option options[] = {
      "what a block of pgs sees of the others"},
     {"fallback", CHOICE, AT(fallback), fallbacks, 0, 0, 0, "auto|none|exact|upstream", "auto",
      "whom a preloaded solver asks when it misses tol"},
+    {"quickstep", CHOICE, AT(quickstep), quicksteps, 0, 0, 0, "quick|step", "quick",
+     "what a preloaded program's dWorldQuickStep does"},
     {"reuse", WHOLE, AT(reuse), NULL, 0, 1, 0, "0|1", "0",
      "exact: try the last active set first; last digits then depend on what was solved before"},
     {"timing", WHOLE, AT(timing), NULL, 0, 1, 0, "0|1", "1", "measure the time of each solve"},
@@ -183,7 +186,8 @@ lcplug_error lcplug_settings_check(const lcplug_settings *s) {
                 (unsigned)s->matrix <= LCPLUG_MATRIX_SPARSE &&
                 (unsigned)s->sweep <= LCPLUG_SWEEP_SYMMETRIC &&
                 (unsigned)s->splitting <= LCPLUG_SPLITTING_JACOBI &&
-                (unsigned)s->fallback <= LCPLUG_FALLBACK_UPSTREAM;
+                (unsigned)s->fallback <= LCPLUG_FALLBACK_UPSTREAM &&
+                (unsigned)s->quickstep <= LCPLUG_QUICKSTEP_STEP;
   int numbers = s->max_iter >= 0 && s->tol >= 0.0 && s->tol <= 1.0 && s->time_limit >= 0.0 &&
                 s->omega > 0.0 && s->omega < 2.0;
   int flags = (unsigned)s->reuse <= 1 && (unsigned)s->timing <= 1 && (unsigned)s->stats <= 1 &&

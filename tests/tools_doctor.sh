@@ -178,6 +178,12 @@ fi
 # shellcheck disable=SC2086
 compile quick -DSTEP=dWorldQuickStep "$folder/world.c" $ode_libs
 doctor "a program with dWorldQuickStep only" 1 "call dWorldStep instead" "$folder/quick"
+says "it names the setting" "made dWorldStep: no (quickstep=step would"
+LCPLUG=quickstep=step
+export LCPLUG
+doctor "the same, redirected" 0 "quickstep=step makes its dWorldQuickStep dWorldStep" "$folder/quick"
+says "and says by what" "made dWorldStep: yes (LCPLUG has quickstep=step)"
+unset LCPLUG
 # shellcheck disable=SC2086
 compile none '-DSTEP(w, h)=(void)w' "$folder/world.c" $ode_libs
 doctor "a program that never steps" 1 "nothing calls dWorldStep" "$folder/none"

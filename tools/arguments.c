@@ -1,6 +1,8 @@
 /* arguments.c - reads a command line by the command's table; see command.h. */
 #include "command.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,5 +145,16 @@ bool tool_number(const tool_arguments *a, double least, double most, double *num
   }
   if (isfinite(most)) tool_error("option '--%s' cannot be '%s': a number from %g to %g", a->key, a->value, least, most);
   else tool_error("option '--%s' cannot be '%s': a number from %g", a->key, a->value, least);
+  return false;
+}
+
+bool tool_count(const tool_arguments *a, uint64_t least, uint64_t most, uint64_t *count) {
+  errno = 0;
+  uint64_t value = strtoull(a->value, NULL, 10);
+  if (*a->value && strspn(a->value, "0123456789") == strlen(a->value) && !errno && value >= least && value <= most) {
+    *count = value;
+    return true;
+  }
+  tool_error("option '--%s' cannot be '%s': a whole number from %" PRIu64 " on", a->key, a->value, least);
   return false;
 }

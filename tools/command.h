@@ -8,6 +8,7 @@
 
 #include <lcplug/lcplug.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 typedef struct tool_option {
@@ -73,6 +74,9 @@ int tool_next(tool_arguments *a);
 
 /* The value as a number in [least, most]; false if it is none, and the user has been told. */
 bool tool_number(const tool_arguments *a, double least, double most, double *number);
+
+/* The same for a whole number. */
+bool tool_count(const tool_arguments *a, uint64_t least, uint64_t most, uint64_t *count);
 
 /* "one FILE, please; `lcplug help NAME` ...": says what is missing or too much; TOOL_USAGE. */
 int tool_misused(const tool_command *command, const char *complaint);

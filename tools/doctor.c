@@ -12,6 +12,8 @@
 #include "objects.h"
 #include "tools.h"
 
+#include <lcplug/lcplug.h>
+
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -24,23 +26,31 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* The solvers of ODE's generations, in both precisions. */
+/* The solvers of ODE's generations and of its relatives, in both precisions.  ODE calls its own from
+ * inside, in dWorldStep; the relatives' solvers are called from another file. */
 static const struct solver_symbol {
   const char *symbol;
   const char *name;
   const char *engine;
   const char *precision;
+  const char *unused; /* what to say if nobody calls it; NULL: dWorldStep does */
 } solver_symbols[] = {
     {"_Z10dxSolveLCPP22dxWorldProcessMemArenajPdS1_S1_jS1_Pi", "dxSolveLCP", "ODE 0.15-0.16",
-     "double"},
+     "double", NULL},
     {"_Z10dxSolveLCPP22dxWorldProcessMemArenajPfS1_S1_jS1_Pi", "dxSolveLCP", "ODE 0.15-0.16",
-     "single"},
+     "single", NULL},
     {"_Z9dSolveLCPP22dxWorldProcessMemArenaiPdS1_S1_S1_iS1_S1_Pi", "dSolveLCP", "ODE 0.12-0.14",
-     "double"},
+     "double", NULL},
     {"_Z9dSolveLCPP22dxWorldProcessMemArenaiPfS1_S1_S1_iS1_S1_Pi", "dSolveLCP", "ODE 0.12-0.14",
-     "single"},
-    {"_Z9dSolveLCPiPdS_S_S_iS_S_Pi", "dSolveLCP", "ODE 0.11 or older", "double"},
-    {"_Z9dSolveLCPiPfS_S_S_iS_S_Pi", "dSolveLCP", "ODE 0.11 or older", "single"},
+     "single", NULL},
+    {"_Z9dSolveLCPiPdS_S_S_iS_S_Pi", "dSolveLCP", "ODE 0.11 or older", "double", NULL},
+    {"_Z9dSolveLCPiPfS_S_S_iS_S_Pi", "dSolveLCP", "ODE 0.11 or older", "single", NULL},
+    {"_ZN4dart8external3ode9dSolveLCPEiPdS2_S2_S2_iS2_S2_Pib", "dSolveLCP", "DART", "double",
+     "nothing calls the solver; DART does in its DantzigBoxedLcpSolver"},
+    {"_Z17btSolveDantzigLCPiPdS_S_S_iS_S_PiR22btDantzigScratchMemory", "btSolveDantzigLCP", "Bullet",
+     "double", "nothing calls the solver; Bullet does in its btDantzigSolver"},
+    {"_Z17btSolveDantzigLCPiPfS_S_S_iS_S_PiR22btDantzigScratchMemory", "btSolveDantzigLCP", "Bullet",
+     "single", "nothing calls the solver; Bullet does in its btDantzigSolver"},
 };
 enum { SOLVER_SYMBOLS = sizeof solver_symbols / sizeof *solver_symbols };
 
@@ -72,6 +82,8 @@ typedef struct facts {
   linked linked;    /* lcplug was linked in */
   bool by_name;     /* the engine lets the loader decide */
   int calls[CALLS]; /* who calls each function */
+  int asks;         /* who calls the solver from outside its library */
+  bool redirected;  /* the settings make dWorldQuickStep dWorldStep */
   int opens;        /* who may open libraries later */
   char *preload;    /* path, or NULL */
   char *preload_problem;
@@ -173,16 +185,14 @@ static void look_at_calls(facts *f) {
     for (int c = 0; c < CALLS; c++)
       if (f->calls[c] == NOBODY && i != f->engine && elf_imports(&o->elf, call_names[c]))
         f->calls[c] = i;
-    /* Who calls the solver directly needs no step. */
-    if (f->solver && i != f->engine && f->calls[STEP] == NOBODY &&
-        elf_imports(&o->elf, f->solver->symbol))
-      f->calls[STEP] = i;
+    if (f->solver && i != f->engine && f->asks == NOBODY && elf_imports(&o->elf, f->solver->symbol))
+      f->asks = i;
     if (f->opens == NOBODY && (elf_imports(&o->elf, "dlopen") || elf_imports(&o->elf, "dlmopen")))
       f->opens = i;
   }
   if (f->engine != NOBODY) {
     const elf_file *elf = &get(f, f->engine)->elf;
-    f->by_name = !elf->symbolic && elf_binds_by_name(elf, f->solver->symbol);
+    f->by_name = f->solver->unused || (!elf->symbolic && elf_binds_by_name(elf, f->solver->symbol));
   }
 }
 
@@ -208,7 +218,7 @@ static void look_at_privileges(facts *f) {
 }
 
 static void look_at_preload(facts *f) {
-  if (!f->preload) f->preload = preload_find(&f->preload_problem);
+  if (!f->preload) f->preload = preload_find(PRELOAD_NAME, &f->preload_problem);
   if (!f->preload) return;
   const char *problem = f->preload_mapped ? NULL : preload_path_problem(f->preload);
   elf_file elf;
@@ -226,14 +236,23 @@ static void look_at_preload(facts *f) {
   if (status == ELF_OK || status == ELF_FOREIGN) elf_close(&elf);
 }
 
+/* The settings that `lcplug run` would hand on. */
+static void look_at_settings(facts *f) {
+  lcplug_settings settings = lcplug_settings_default();
+  const char *text = getenv("LCPLUG");
+  if (text) lcplug_settings_parse(&settings, text, NULL, 0);
+  f->redirected = settings.quickstep == LCPLUG_QUICKSTEP_STEP;
+}
+
 static void look(facts *f) {
-  f->libode = f->missing = f->engine = f->hidden = f->opens = NOBODY;
+  f->libode = f->missing = f->engine = f->hidden = f->opens = f->asks = NOBODY;
   for (int c = 0; c < CALLS; c++) f->calls[c] = NOBODY;
   look_at_program(f);
   look_at_libraries(f);
   look_at_calls(f);
   look_at_privileges(f);
   look_at_preload(f);
+  look_at_settings(f);
 }
 
 /* ---- the check list -------------------------------------------------------------------------- */
@@ -291,11 +310,16 @@ static void print_libraries(const facts *f) {
   print_libode(f);
   for (int i = 1; i < f->set.count; i++)
     if (!get(f, i)->path && i != f->libode) check("library found:", false, "%s", get(f, i)->name);
-  for (int c = 0; c < CALLS; c++) {
+  if (f->solver && f->solver->unused)
+    check("calls the solver:", f->asks != NOBODY, "%s", f->asks > 0 ? called(f, f->asks) : "");
+  else for (int c = 0; c < CALLS; c++) {
     char *question = tool_format("calls %s:", call_names[c]);
     check(question, f->calls[c] != NOBODY, "%s", f->calls[c] > 0 ? called(f, f->calls[c]) : "");
     free(question);
   }
+  if (f->calls[QUICK_STEP] != NOBODY)
+    check("made dWorldStep:", f->redirected, "%s",
+          f->redirected ? "LCPLUG has quickstep=step" : "quickstep=step would do that");
   check("may open libraries later:", f->opens != NOBODY, "%s",
         f->opens > 0 ? called(f, f->opens) : "");
 }
@@ -334,12 +358,24 @@ typedef struct verdict {
 
 static const verdict unjudged = {-1, NULL};
 
+/* The verdict on what steps the world, if it is in sight. */
+static verdict judge_steps(const facts *f) {
+  /* Who calls the solver directly needs no step. */
+  if (f->calls[STEP] != NOBODY || f->calls[TEST_SOLVE] != NOBODY || f->asks != NOBODY)
+    return (verdict){TOOL_OK, NULL};
+  if (f->calls[QUICK_STEP] == NOBODY) return unjudged;
+  if (f->redirected)
+    return (verdict){TOOL_OK, "quickstep=step makes its dWorldQuickStep dWorldStep"};
+  return (verdict){TOOL_NO,
+                   "dWorldQuickStep has an iteration of its own and never calls the solver; "
+                   "call dWorldStep instead, or set quickstep=step"};
+}
+
 static verdict judge_calls(const facts *f) {
-  if (f->calls[STEP] != NOBODY || f->calls[TEST_SOLVE] != NOBODY) return (verdict){TOOL_OK, NULL};
-  if (f->calls[QUICK_STEP] != NOBODY)
-    return (verdict){TOOL_NO,
-                     "dWorldQuickStep has an iteration of its own and never calls the solver; "
-                     "call dWorldStep instead"};
+  verdict v = judge_steps(f);
+  if (v.status != unjudged.status) return v;
+  if (f->solver && f->solver->unused && f->opens == NOBODY)
+    return (verdict){TOOL_NO, f->solver->unused};
   if (get(f, 0)->elf.kind == ELF_LIBRARY)
     return (verdict){TOOL_UNKNOWN,
                      "the library can be swapped, but does a program call dWorldStep?  Ask "

@@ -38,6 +38,8 @@ static const tool_command version_command = {.name = "version",
 
 static const tool_command *const commands[] = {
     &tool_run_command,
+    &tool_audit_command,
+    &tool_capture_command,
     &tool_doctor_command,
     &tool_solve_command,
     &tool_replay_command,

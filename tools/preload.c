@@ -1,12 +1,13 @@
-/* preload.c - finds the preload object that belongs to this command.
+/* preload.c - finds the preload objects that belong to this command.
  *
- * LCPLUG_PRELOAD, if set, is taken at its word.  Otherwise the object that was built or installed
+ * LCPLUG_PRELOAD, if set, is taken at its word; the witness stands beside it.  Otherwise the object that was built or installed
  * together with this command wins over the configured place: a build tree must not pick up an
  * older installed copy, and a moved prefix must still find its own. */
 #define _GNU_SOURCE
 #include "tools.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,28 +34,42 @@ static void own_folder(char *folder, size_t size) {
   if (slash) *slash = '\0';
 }
 
-char *preload_find(char **tried) {
+/* The file of that name in the folder of `path`; NULL if there is none. */
+static char *beside(const char *path, const char *name) {
+  const char *slash = strrchr(path, '/');
+  char *other = tool_format("%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name);
+  char *found = absolute_file(other);
+  free(other);
+  return found;
+}
+
+char *preload_find(const char *name, char **tried) {
+  bool plug = strcmp(name, PRELOAD_NAME) == 0;
   *tried = NULL;
   const char *asked = getenv("LCPLUG_PRELOAD");
   if (asked && *asked) {
     char *found = absolute_file(asked);
     if (!found) *tried = tool_format("LCPLUG_PRELOAD names '%s', which is no file", asked);
+    if (!found || plug) return found;
+    free(found);
+    found = beside(asked, name);
+    if (!found) *tried = tool_format("it is not beside '%s', which LCPLUG_PRELOAD names", asked);
     return found;
   }
 
   char folder[PATH_MAX];
   own_folder(folder, sizeof folder);
   for (int i = 0; i < PLACES && *folder; i++) {
-    char *path = tool_format("%s/%s/" PRELOAD_NAME, folder, places[i]);
+    char *path = tool_format("%s/%s/%s", folder, places[i], name);
     char *found = absolute_file(path);
     free(path);
     if (found) return found;
   }
 #ifdef PRELOAD_PATH
-  char *found = absolute_file(PRELOAD_PATH);
+  char *found = beside(PRELOAD_PATH, name);
   if (found) return found;
-  *tried =
-      tool_format("not near '%s', nor at " PRELOAD_PATH "; LCPLUG_PRELOAD may name it", folder);
+  *tried = tool_format("not near '%s', nor where " PRELOAD_PATH " is to be; LCPLUG_PRELOAD may name %s",
+                       folder, plug ? "it" : "the preload object beside it");
 #else
   *tried = tool_format("not near '%s'; LCPLUG_PRELOAD may name it", folder);
 #endif

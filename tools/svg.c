@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 640, HEIGHT = 420, LEFT = 72, RIGHT = 16, TOP = 58, BOTTOM = 50, MOST_TICKS = 40 };
+enum { WIDTH = 640, HEIGHT = 420, LEFT = 72, RIGHT = 16, TOP = 58, BOTTOM = 50 };
 
 static const char *const palette[] = {"#1f7a8c", "#c8423f", "#e0a030", "#5b5ea6",
                                       "#6a994e", "#9d4edd", "#707070", "#b56576"};
@@ -29,20 +29,13 @@ void svg_text(FILE *file, const char *text) {
 
 /* ---- axes ---------------------------------------------------------------------------------------- */
 
-/* An axis with its range settled: values between from and to, logarithms where the axis has them. */
-typedef struct scale {
-  bool logarithmic;
-  double from, to;
-  double begin, end; /* in pixels */
-} scale;
-
 static bool is_shown(const svg_axis *axis, double value) {
   return isfinite(value) && (!axis->logarithmic || value > 0);
 }
 
-static double measure(const scale *s, double value) { return s->logarithmic ? log10(value) : value; }
+static double measure(const svg_scale *s, double value) { return s->logarithmic ? log10(value) : value; }
 
-static double place(const scale *s, double value) {
+double svg_place(const svg_scale *s, double value) {
   double part = (measure(s, value) - s->from) / (s->to - s->from);
   return s->begin + fmin(fmax(part, 0), 1) * (s->end - s->begin);
 }
@@ -52,8 +45,8 @@ static bool is_point(const svg_chart *c, const svg_curve *curve, int i) {
 }
 
 /* The range of the points, rounded outwards on a logarithmic axis and never empty. */
-static scale make_scale(const svg_chart *c, const svg_axis *axis, double begin, double end) {
-  scale s = {.logarithmic = axis->logarithmic, .from = INFINITY, .to = -INFINITY, .begin = begin, .end = end};
+static svg_scale make_scale(const svg_chart *c, const svg_axis *axis, double begin, double end) {
+  svg_scale s = {.logarithmic = axis->logarithmic, .from = INFINITY, .to = -INFINITY, .begin = begin, .end = end};
   for (int k = 0; k < c->count; k++)
     for (int i = 0; i < c->curves[k].count; i++) {
       if (!is_point(c, &c->curves[k], i)) continue;
@@ -69,7 +62,7 @@ static scale make_scale(const svg_chart *c, const svg_axis *axis, double begin, 
 }
 
 /* The step between grid lines: 1, 2 or 5 times a power of ten, some six of them. */
-static double tick_step(const scale *s) {
+static double tick_step(const svg_scale *s) {
   double rough = (s->to - s->from) / 6, power = pow(10, floor(log10(rough))), step = power;
   if (rough / power > 5) step = 10 * power;
   else if (rough / power > 2) step = 5 * power;
@@ -77,10 +70,10 @@ static double tick_step(const scale *s) {
   return s->logarithmic ? fmax(round(step), 1) : step;
 }
 
-static int make_ticks(const scale *s, double ticks[MOST_TICKS]) {
+int svg_ticks(const svg_scale *s, double ticks[SVG_MOST_TICKS]) {
   double step = tick_step(s);
   int count = 0;
-  for (double k = ceil(s->from / step - 1e-9); k * step <= s->to + 1e-9 * step && count < MOST_TICKS; k++)
+  for (double k = ceil(s->from / step - 1e-9); k * step <= s->to + 1e-9 * step && count < SVG_MOST_TICKS; k++)
     ticks[count++] = s->logarithmic ? pow(10, k * step) : k * step + 0.0; /* + 0: no "-0" */
   return count;
 }
@@ -91,19 +84,19 @@ static void write_label(FILE *file, double x, double y, const char *anchor, cons
   fputs("</text>\n", file);
 }
 
-static void write_grid(FILE *file, const scale *x, const scale *y) {
-  double ticks[MOST_TICKS];
+static void write_grid(FILE *file, const svg_scale *x, const svg_scale *y) {
+  double ticks[SVG_MOST_TICKS];
   char text[32];
-  int count = make_ticks(x, ticks);
+  int count = svg_ticks(x, ticks);
   for (int i = 0; i < count; i++) {
-    double at = place(x, ticks[i]);
+    double at = svg_place(x, ticks[i]);
     fprintf(file, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", at, y->begin, y->end);
     snprintf(text, sizeof text, "%g", ticks[i]);
     write_label(file, at, y->begin + 16, "middle", text);
   }
-  count = make_ticks(y, ticks);
+  count = svg_ticks(y, ticks);
   for (int i = 0; i < count; i++) {
-    double at = place(y, ticks[i]);
+    double at = svg_place(y, ticks[i]);
     fprintf(file, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", x->begin, at, x->end);
     snprintf(text, sizeof text, "%g", ticks[i]);
     write_label(file, x->begin - 6, at + 4, "end", text);
@@ -114,13 +107,13 @@ static void write_grid(FILE *file, const scale *x, const scale *y) {
 /* ---- curves --------------------------------------------------------------------------------------- */
 
 static void write_path(FILE *file, const svg_chart *c, const svg_curve *curve, const char *colour,
-                       const scale *x, const scale *y) {
+                       const svg_scale *x, const svg_scale *y) {
   double last_x = 0, last_y = 0;
   bool drawn = false;
   fprintf(file, "<path class=\"curve\" stroke=\"%s\" d=\"", colour);
   for (int i = 0; i < curve->count; i++) {
     if (!is_point(c, curve, i)) continue;
-    double px = place(x, curve->x[i]), py = place(y, curve->y[i]);
+    double px = svg_place(x, curve->x[i]), py = svg_place(y, curve->y[i]);
     if (drawn && hypot(px - last_x, py - last_y) < 0.5) continue;
     if (!drawn) fprintf(file, "M%.1f %.1f", px, py);
     else if (curve->style == SVG_STEPS) fprintf(file, "H%.1fV%.1f", px, py);
@@ -131,12 +124,12 @@ static void write_path(FILE *file, const svg_chart *c, const svg_curve *curve, c
 }
 
 static void write_points(FILE *file, const svg_chart *c, const svg_curve *curve, const char *colour,
-                         const scale *x, const scale *y) {
+                         const svg_scale *x, const svg_scale *y) {
   double last_x = -1, last_y = -1;
   fprintf(file, "<g fill=\"%s\">\n", colour);
   for (int i = 0; i < curve->count; i++) {
     if (!is_point(c, curve, i)) continue;
-    double px = place(x, curve->x[i]), py = place(y, curve->y[i]);
+    double px = svg_place(x, curve->x[i]), py = svg_place(y, curve->y[i]);
     if (hypot(px - last_x, py - last_y) < 0.5) continue;
     fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\"/>\n", px, py);
     last_x = px, last_y = py;
@@ -158,8 +151,8 @@ static void write_legend(FILE *file, const svg_chart *c, double left) {
 }
 
 static void write_chart(FILE *file, const svg_chart *c, double left) {
-  scale x = make_scale(c, &c->x, left + LEFT, left + WIDTH - RIGHT);
-  scale y = make_scale(c, &c->y, HEIGHT - BOTTOM, TOP);
+  svg_scale x = make_scale(c, &c->x, left + LEFT, left + WIDTH - RIGHT);
+  svg_scale y = make_scale(c, &c->y, HEIGHT - BOTTOM, TOP);
   fprintf(file, "<text class=\"title\" x=\"%.1f\" y=\"20\">", left + LEFT);
   svg_text(file, c->title);
   fputs("</text>\n", file);

@@ -38,6 +38,21 @@ typedef struct svg_chart {
 /* Writes the charts side by side as one <svg> element. */
 void svg_write(FILE *file, const svg_chart *charts, int count);
 
+/* An axis with its range settled: values between from and to, as logarithms where the axis has them,
+ * and the pixels where it begins and ends. */
+typedef struct svg_scale {
+  bool logarithmic;
+  double from, to;
+  double begin, end;
+} svg_scale;
+
+/* The pixel of a value; one outside of the range is put at its end. */
+double svg_place(const svg_scale *scale, double value);
+
+/* The round values in the range; returns how many. */
+enum { SVG_MOST_TICKS = 40 };
+int svg_ticks(const svg_scale *scale, double ticks[SVG_MOST_TICKS]);
+
 /* Text with the characters that mean something in XML and HTML escaped. */
 void svg_text(FILE *file, const char *text);
 

@@ -84,30 +84,32 @@ static int width(const char *text) {
   return count;
 }
 
-static bool has_colours(void) {
+bool table_colours(FILE *out) {
   const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-  return isatty(STDOUT_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+  return isatty(fileno(out)) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
-static void print_cell(const cell *c, int wide, bool left, bool colours) {
+static void print_cell(FILE *out, const cell *c, int wide, bool left, bool colours) {
   static const char *const codes[] = {[MARK_NONE] = "", [MARK_GOOD] = "\033[32m", [MARK_BAD] = "\033[31m"};
   int padding = wide - width(c->text);
   bool coloured = colours && c->mark != MARK_NONE;
-  if (!left) printf("%*s", padding, "");
-  printf("%s%s%s", coloured ? codes[c->mark] : "", c->text, coloured ? "\033[0m" : "");
-  if (left) printf("%*s", padding, "");
+  if (!left) fprintf(out, "%*s", padding, "");
+  fprintf(out, "%s%s%s", coloured ? codes[c->mark] : "", c->text, coloured ? "\033[0m" : "");
+  if (left) fprintf(out, "%*s", padding, "");
 }
 
-void table_print(const table *t) {
-  bool colours = has_colours();
+void table_print_to(const table *t, FILE *out) {
+  bool colours = table_colours(out);
   for (int i = 0; i < t->count; i++) {
     int column = i % t->columns, wide = 0;
     for (int k = column; k < t->count; k += t->columns) {
       int w = width(t->cells[k].text);
       if (w > wide) wide = w;
     }
-    if (column) fputs("  ", stdout);
-    print_cell(&t->cells[i], wide, column == 0, colours);
-    if (column == t->columns - 1) putchar('\n');
+    if (column) fputs("  ", out);
+    print_cell(out, &t->cells[i], wide, column == 0, colours);
+    if (column == t->columns - 1) fputc('\n', out);
   }
 }
+
+void table_print(const table *t) { table_print_to(t, stdout); }

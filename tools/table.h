@@ -1,9 +1,10 @@
-/* table.h - a table on stdout: columns as wide as they must be, the first one to the left, the others to
+/* table.h - a table on stdout or stderr: columns as wide as they must be, the first one to the left, the others to
  * the right.  Colours only on a terminal, and not if NO_COLOR is set. */
 #ifndef LCPLUG_TABLE_H
 #define LCPLUG_TABLE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 typedef enum table_mark { MARK_NONE, MARK_GOOD, MARK_BAD } table_mark;
 
@@ -23,5 +24,9 @@ void table_time(table *t, double seconds);
 void table_residual(table *t, double residual, table_mark mark);
 
 void table_print(const table *t);
+void table_print_to(const table *t, FILE *out);
+
+/* Whether the one who reads `out` wants colours. */
+bool table_colours(FILE *out);
 
 #endif

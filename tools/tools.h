@@ -23,6 +23,8 @@ enum {
 
 /* The subcommands, each in the file of its name. */
 extern const tool_command tool_run_command;
+extern const tool_command tool_audit_command;
+extern const tool_command tool_capture_command;
 extern const tool_command tool_doctor_command;
 extern const tool_command tool_solve_command;
 extern const tool_command tool_replay_command;
@@ -41,14 +43,16 @@ void *tool_resize(void *array, size_t count, size_t size);
 /* The file that execvp would start for `name`, as a new string; NULL if there is none. */
 char *tool_find_program(const char *name);
 
-/* The absolute path of the preload object, as a new string; NULL if it is nowhere.  In that case
+/* The absolute path of a preload object, as a new string; NULL if it is nowhere.  In that case
  * *tried is a new string that says where it was looked for. */
-char *preload_find(char **tried);
+char *preload_find(const char *name, char **tried);
 
 /* NULL if the loader can take this path in LD_PRELOAD, else the reason why not. */
 const char *preload_path_problem(const char *path);
 
-/* The file name by which a preload object is known, wherever it was installed. */
+/* The file names by which the preload objects are known, wherever they were installed: the plug, and
+ * the witness that only looks on. */
 #define PRELOAD_NAME "liblcplug-preload.so"
+#define WITNESS_NAME "liblcplug-witness.so"
 
 #endif

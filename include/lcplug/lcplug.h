@@ -111,6 +111,11 @@ extern "C" {
   X(LCPLUG_FALLBACK_EXACT, 2, "exact", "try the exact solver")                                     \
   X(LCPLUG_FALLBACK_UPSTREAM, 3, "upstream", "try the host program's own solver")
 
+/* Setting `quickstep`: what an ODE program's dWorldQuickStep does. */
+#define LCPLUG_QUICKSTEPS(X)                                                                       \
+  X(LCPLUG_QUICKSTEP_QUICK, 0, "quick", "what it always did; no solver is asked")                  \
+  X(LCPLUG_QUICKSTEP_STEP, 1, "step", "dWorldStep, so that the solver here is asked")
+
 #define LCPLUG_ENUMERATOR(code, value, ...) code = value,
 typedef enum lcplug_error { LCPLUG_ERRORS(LCPLUG_ENUMERATOR) } lcplug_error;
 typedef enum lcplug_status { LCPLUG_STATUSES(LCPLUG_ENUMERATOR) } lcplug_status;
@@ -120,6 +125,7 @@ typedef enum lcplug_matrix { LCPLUG_MATRICES(LCPLUG_ENUMERATOR) } lcplug_matrix;
 typedef enum lcplug_sweep { LCPLUG_SWEEPS(LCPLUG_ENUMERATOR) } lcplug_sweep;
 typedef enum lcplug_splitting { LCPLUG_SPLITTINGS(LCPLUG_ENUMERATOR) } lcplug_splitting;
 typedef enum lcplug_fallback { LCPLUG_FALLBACKS(LCPLUG_ENUMERATOR) } lcplug_fallback;
+typedef enum lcplug_quickstep { LCPLUG_QUICKSTEPS(LCPLUG_ENUMERATOR) } lcplug_quickstep;
 #undef LCPLUG_ENUMERATOR
 
 /* The sentence that explains a code; "unknown code" for a number that is none. */
@@ -185,6 +191,7 @@ typedef struct lcplug_settings {
   double omega;      /* relaxation of pgs, in (0, 2) */
   int32_t reuse;     /* not 0: try the last active set of a problem of the same shape first */
   int32_t timing;    /* not 0: measure info.seconds; two readings of the clock */
+  lcplug_quickstep quickstep; /* preload: what dWorldQuickStep does */
   int32_t stats;     /* preload: a summary on stderr at exit */
   int32_t warn;      /* preload: how many warnings to print on stderr */
   int32_t help;      /* preload: list the options on stderr */

@@ -99,3 +99,13 @@ apart() {
     awk 'NF != 18 { bad = 1 } { for (i = 3; i <= 9; i++) { d = $i - $(i + 9); if (d < 0) d = -d
       if (!(d <= most)) most = d } } END { print bad || !NR ? 1e300 : most + 0 }'
 }
+
+# pyode: prints the path of a Python interpreter that can import ode; fails if there is none.  The first
+# python3 may know nothing of the system's packages, and a wrapper script would be preloaded, too.
+pyode() {
+  local candidate
+  for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
+    "$candidate" -c 'import ode, sys; ode.World(); print(sys.executable)' 2>/dev/null && return
+  done
+  return 1
+}

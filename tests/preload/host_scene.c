@@ -1,7 +1,7 @@
 /* host_scene.c - an ordinary ODE program: builds a scene, steps it, prints where the bodies are.
  *
  * usage: host_scene KIND [key=value ...]
- *   size, mu, cfm, seed, threads  as in scenes.h
+ *   size, mu, cfm, seed, quick, threads  as in scenes.h
  *   steps                         how many steps at most (100)
  *   contact_steps                 stop after so many steps that had contacts (no limit)
  *
@@ -27,6 +27,7 @@ static int read_option(options *o, const char *text) {
   else if (IS("mu")) o->config.mu = atof(value);
   else if (IS("cfm")) o->config.cfm = atof(value);
   else if (IS("seed")) o->config.seed = (unsigned)atoi(value);
+  else if (IS("quick")) o->config.quick = atoi(value);
   else if (IS("threads")) o->config.threads = atoi(value);
   else if (IS("steps")) o->steps = atoi(value);
   else if (IS("contact_steps")) o->contact_steps = atoi(value);

@@ -32,6 +32,7 @@ struct scene {
   int friction_along_x;       /* the first friction axis is the world's x */
   int contacts;               /* of the last step */
   double step;
+  int quick;                  /* iterations of dWorldQuickStep; 0: dWorldStep */
   double solve_seconds;
   uint64_t random_state;
   int size;
@@ -651,6 +652,8 @@ scene *scene_create(const scene_config *config) {
   dWorldSetGravity(s->world, 0, 0, -GRAVITY);
   dWorldSetCFM(s->world, config->cfm);
   start_threading(s, config->threads);
+  s->quick = config->quick;
+  if (s->quick) dWorldSetQuickStepNumIterations(s->world, s->quick);
   k->build(s);
   if (!s->out_of_memory) return s;
   scene_free(s);
@@ -696,7 +699,8 @@ void scene_step(scene *s) {
   s->contacts = 0;
   dSpaceCollide(s->space, s, add_contacts);
   double start = thread_seconds();
-  dWorldStep(s->world, s->step);
+  if (s->quick) dWorldQuickStep(s->world, s->step);
+  else dWorldStep(s->world, s->step);
   s->solve_seconds += thread_seconds() - start;
   dJointGroupEmpty(s->contact_group);
 }

@@ -33,6 +33,7 @@ typedef struct scene_config {
   unsigned seed;    /* for scenes with random poses */
   double soft;      /* more than 0: contacts are soft, with this CFM of their own */
   double angle;     /* slider: direction of motion, degrees from the first friction axis */
+  int quick;        /* more than 0: dWorldQuickStep with so many iterations, not dWorldStep */
   int threads;      /* more than 0: so many threads share each step; ODE's bits then vary by run */
 } scene_config;
 
@@ -57,7 +58,7 @@ const char *scene_note(const char *kind);
 /* Allocates a scene; NULL for an unknown kind or if memory runs out. */
 scene *scene_create(const scene_config *config);
 
-/* Collides, calls dWorldStep, drops the contact joints. */
+/* Collides, calls dWorldStep (or dWorldQuickStep), drops the contact joints. */
 void scene_step(scene *s);
 
 /* Frees the scene with its world.  NULL is allowed. */

@@ -21,7 +21,7 @@ static int same(const lcplug_settings *p, const lcplug_settings *q) {
          p->matrix == q->matrix && p->sweep == q->sweep && p->splitting == q->splitting &&
          p->fallback == q->fallback && p->max_iter == q->max_iter && p->tol == q->tol &&
          p->time_limit == q->time_limit && p->omega == q->omega && p->timing == q->timing &&
-         p->stats == q->stats && p->warn == q->warn && p->help == q->help;
+         p->stats == q->stats && p->warn == q->warn && p->help == q->help && p->quickstep == q->quickstep;
 }
 
 /* Settings in which no field has its built-in value. */
@@ -30,7 +30,7 @@ static lcplug_settings all_changed(void) {
   s.solver = LCPLUG_APGD, s.friction = LCPLUG_FRICTION_CONE, s.matrix = LCPLUG_MATRIX_DENSE;
   s.sweep = LCPLUG_SWEEP_SYMMETRIC, s.splitting = LCPLUG_SPLITTING_JACOBI;
   s.fallback = LCPLUG_FALLBACK_NONE, s.max_iter = 7, s.tol = 0.5, s.time_limit = 3.0, s.omega = 0.25;
-  s.timing = 0, s.stats = 1, s.warn = 9, s.help = 1;
+  s.quickstep = LCPLUG_QUICKSTEP_STEP, s.timing = 0, s.stats = 1, s.warn = 9, s.help = 1;
   return s;
 }
 
@@ -90,7 +90,7 @@ START_TEST(choices_round_trip) {
     if (count) ck_assert_str_eq(joined, option.values);
     lists += count > 0;
   }
-  ck_assert_int_eq(lists, 6);
+  ck_assert_int_eq(lists, 7);
   ck_assert_int_eq(lcplug_option_choice("tol", 0, NULL, NULL), 0);
   ck_assert_int_eq(lcplug_option_choice("no such", 0, NULL, NULL), 0);
   ck_assert_int_eq(lcplug_option_choice(NULL, 0, NULL, NULL), 0);
@@ -117,6 +117,11 @@ START_TEST(names_stand_for_their_codes) {
 #define KEY "fallback"
 #define FIELD s.fallback
   LCPLUG_FALLBACKS(TRY)
+#undef KEY
+#undef FIELD
+#define KEY "quickstep"
+#define FIELD s.quickstep
+  LCPLUG_QUICKSTEPS(TRY)
 #undef TRY
   for (int code = 0; code <= LCPLUG_UPSTREAM; code++) {
     ck_assert_int_eq(lcplug_settings_set(&s, "solver", lcplug_solver_name((lcplug_solver)code)), LCPLUG_OK);
@@ -241,6 +246,7 @@ START_TEST(fields_are_checked) {
   REFUSED(s.sweep = (lcplug_sweep)2)
   REFUSED(s.splitting = (lcplug_splitting)2)
   REFUSED(s.fallback = (lcplug_fallback)4)
+  REFUSED(s.quickstep = (lcplug_quickstep)2)
 #undef REFUSED
 }
 END_TEST
