@@ -1,22 +1,22 @@
 /* quickstep.c - what quickstep=step buys: ODE's two steps and lcplug's on the same scenes.
  *
  * usage: quickstep                               the whole table; it runs itself for each entry
- *        quickstep METHOD KIND SIZE STEPS        one entry, one line
+ *        quickstep METHOD KIND SIZE CFM STEPS    one entry, one line
  *
- * Methods: quick20 and quick200 (dWorldQuickStep with so many iterations), dantzig (dWorldStep as ODE
- * has it), lcplug.  The program is linked with the preload object; METHOD dantzig wants LCPLUG to be
- * solver=upstream, which the table takes care of.
+ * Methods: quick20 and quick200 (dWorldQuickStep with so many iterations), dantzig (dWorldStep as
+ * ODE has it), lcplug.  The program is linked with the preload object; METHOD dantzig wants LCPLUG
+ * to be solver=upstream, which the table takes care of.
  *
- * Measured are the time of a step without collision detection, the worst residual (lcplug_residual's,
- * over the steps in which it is taken), and whether the structure, built at rest, stands: how far any
- * body has moved, and the deepest penetration.  QuickStep has no matrix to judge by: its residual comes
- * from the contacts themselves, rows of J from their points and normals, forces from the joints'
- * feedback, w from the velocities after the step:
+ * Measured are the time of a step without collision detection, the worst residual
+ * (lcplug_residual's, over the steps in which it is taken), and whether the structure, built at
+ * rest, stands: how far any body has moved, and the deepest penetration.  QuickStep has no matrix
+ * to judge by: its residual comes from the contacts themselves, rows of J from their points and
+ * normals, forces from the joints' feedback, w from the velocities after the step:
  *
  *     w = (J v + cfm x - c) / h,   c = erp depth / h for normals, 0 for tangents
  *
- * with the friction bounds mu x_n of the very x, which is QuickStep's own model.  A body's gyroscopic
- * torque is left out of the unit; in a structure at rest there is none. */
+ * with the friction bounds mu x_n of the very x, which is QuickStep's own model.  A body's
+ * gyroscopic torque is left out of the unit; in a structure at rest there is none. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
@@ -33,8 +33,8 @@
 #define TEXT(symbol) TEXT_OF(symbol)
 #define TEXT_OF(symbol) #symbol
 
-typedef void solver(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub, double *lh,
-                    int *findex);
+typedef void solver(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub,
+                    double *lh, int *findex);
 
 static const double BUDGET = 25.0; /* seconds for one entry: Dantzig's large steps take that each */
 
@@ -50,15 +50,16 @@ static void *allocate(size_t size) {
   return memory;
 }
 
-/* ---- dWorldStep, judged where it asks its solver ------------------------------------------------ */
+/* ---- dWorldStep, judged where it asks its solver ------------------------------------------------
+ */
 
 static solver *next_solver;
 static int judging;
 static double worst_residual;
 
 /* Upstream permutes bounds and findex together, so each normal's bound is found by its number. */
-static void friction_bounds(unsigned n, const int *findex, const double *lh, const int *findex_after,
-                            double *lo, double *hi) {
+static void friction_bounds(unsigned n, const int *findex, const double *lh,
+                            const int *findex_after, double *lo, double *hi) {
   double *of_normal = allocate(n * sizeof *of_normal);
   for (unsigned k = 0; k < n; k++)
     if (findex_after[k] >= 0) of_normal[findex_after[k]] = lh[2 * k + 1];
@@ -67,8 +68,9 @@ static void friction_bounds(unsigned n, const int *findex, const double *lh, con
   free(of_normal);
 }
 
-static void judge(unsigned n, size_t stride, const double *A, const double *bx, unsigned nub, double *lh_before,
-                  const int *findex, const double *bx_after, const double *lh_after, const int *findex_after) {
+static void judge(unsigned n, size_t stride, const double *A, const double *bx, unsigned nub,
+                  double *lh_before, const int *findex, const double *bx_after,
+                  const double *lh_after, const int *findex_after) {
   double *lo = allocate(n * sizeof *lo), *hi = allocate(n * sizeof *hi), residual = INFINITY;
   lcplug_workspace *workspace = lcplug_workspace_create();
   lcplug_problem problem = lcplug_problem_default();
@@ -83,12 +85,14 @@ static void judge(unsigned n, size_t stride, const double *A, const double *bx, 
 }
 
 __attribute__((visibility("default"))) solver SOLVER;
-void SOLVER(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub, double *lh, int *findex) {
+void SOLVER(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub, double *lh,
+            int *findex) {
   if (!judging) {
     next_solver(arena, n, A, bx, w, nub, lh, findex);
     return;
   }
-  size_t stride = n > 1 ? ((n - 1) | 3) + 1 : n, all = n * stride * sizeof *A, pair = 2 * n * sizeof *bx;
+  size_t stride = n > 1 ? ((n - 1) | 3) + 1 : n, all = n * stride * sizeof *A,
+         pair = 2 * n * sizeof *bx;
   double *A_before = memcpy(allocate(all), A, all), *bx_before = memcpy(allocate(pair), bx, pair);
   double *lh_before = memcpy(allocate(pair), lh, pair);
   int *findex_before = memcpy(allocate(n * sizeof *findex), findex, n * sizeof *findex);
@@ -97,7 +101,8 @@ void SOLVER(void *arena, unsigned n, double *A, double *bx, double *w, unsigned 
   free(A_before), free(bx_before), free(lh_before), free(findex_before);
 }
 
-/* ---- dWorldQuickStep, judged by its contacts ----------------------------------------------------- */
+/* ---- dWorldQuickStep, judged by its contacts
+ * ----------------------------------------------------- */
 
 /* A contact and its three rows; what depends on the poses is taken before the step. */
 typedef struct contact {
@@ -122,7 +127,8 @@ static struct {
 } contacts;
 
 static void cross(const double *a, const double *b, double *to) {
-  for (int k = 0; k < 3; k++) to[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+  for (int k = 0; k < 3; k++)
+    to[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
 }
 
 /* J v of a row, `ahead` seconds of gravity added to v. */
@@ -135,7 +141,8 @@ static double row_speed(const contact *c, int row, double ahead) {
     double turning[3];
     cross(dBodyGetAngularVel(c->body[side]), c->arm[side], turning);
     for (int k = 0; k < 3; k++)
-      speed += (side ? -1.0 : 1.0) * c->direction[row][k] * (v[k] + turning[k] + ahead * gravity[k]);
+      speed +=
+          (side ? -1.0 : 1.0) * c->direction[row][k] * (v[k] + turning[k] + ahead * gravity[k]);
   }
   return speed;
 }
@@ -151,7 +158,8 @@ static double row_diagonal(const contact *c, int row) {
     for (int k = 0; k < 3; k++)
       for (int i = 0; i < 3; i++) local[k] += R[4 * i + k] * turn[i];
     sum += 1.0 / mass.mass;
-    for (int k = 0; k < 3; k++) sum += local[k] * local[k] / mass.I[4 * k + k]; /* boxes: I is diagonal */
+    for (int k = 0; k < 3; k++)
+      sum += local[k] * local[k] / mass.I[4 * k + k]; /* boxes: I is diagonal */
   }
   return sum;
 }
@@ -195,7 +203,8 @@ static double quickstep_residual(void) {
     for (int row = 0; row < 3; row++) {
       double x = 0.0, s = c->diagonal[row];
       for (int k = 0; k < 3; k++) x += c->feedback.f1[k] * c->direction[row][k];
-      double w = (row_speed(c, row, 0.0) + contacts.cfm * x - (row ? 0.0 : c->target)) / contacts.step;
+      double w =
+          (row_speed(c, row, 0.0) + contacts.cfm * x - (row ? 0.0 : c->target)) / contacts.step;
       double moved = x - w / s;
       double projected = row ? fmin(fmax(moved, -bound), bound) : fmax(moved, 0.0);
       if (row == 0) bound = contacts.mu * fmax(x, 0.0);
@@ -205,7 +214,8 @@ static double quickstep_residual(void) {
   return unit > 0.0 ? worst / unit : worst;
 }
 
-/* ---- one entry ----------------------------------------------------------------------------------- */
+/* ---- one entry
+ * ----------------------------------------------------------------------------------- */
 
 typedef struct method {
   const char *name, *words;
@@ -221,7 +231,8 @@ enum { METHODS = sizeof methods / sizeof methods[0], STEPS_MAX = 1000 };
 
 typedef struct entry {
   int rows, steps;
-  double seconds; /* median over the steps with the most rows: what has burst apart is quick to solve */
+  double seconds; /* median over the steps with the most rows: what has burst apart is quick to
+                     solve */
   double moved, depth;
 } entry;
 
@@ -235,7 +246,8 @@ static double farthest_moved(scene *s, const double *start) {
   double farthest = 0.0;
   for (int i = 0; i < scene_bodies(s); i++) {
     const dReal *at = dBodyGetPosition(scene_body(s, i));
-    double way = hypot(hypot(at[0] - start[3 * i], at[1] - start[3 * i + 1]), at[2] - start[3 * i + 2]);
+    double way =
+        hypot(hypot(at[0] - start[3 * i], at[1] - start[3 * i + 1]), at[2] - start[3 * i + 2]);
     farthest = way <= farthest ? farthest : way; /* a NaN is kept */
   }
   return farthest;
@@ -291,7 +303,7 @@ static entry run_entry(const method *m, scene *s, int steps) {
   return e;
 }
 
-static int print_entry(const char *name, const char *kind, int size, int steps) {
+static int print_entry(const char *name, const char *kind, int size, double cfm, int steps) {
   const method *m = NULL;
   for (int i = 0; i < METHODS; i++)
     if (!strcmp(methods[i].name, name)) m = &methods[i];
@@ -300,6 +312,7 @@ static int print_entry(const char *name, const char *kind, int size, int steps) 
   scene_config config = scene_config_default();
   config.kind = kind;
   config.size = size;
+  config.cfm = cfm;
   scene *s = scene_create(&config);
   if (!s) return 1;
   contacts.world = scene_world(s);
@@ -307,31 +320,39 @@ static int print_entry(const char *name, const char *kind, int size, int steps) 
   contacts.mu = config.mu, contacts.step = config.step, contacts.cfm = config.cfm;
   if (m->iterations) dWorldSetQuickStepNumIterations(contacts.world, m->iterations);
   entry e = run_entry(m, s, steps < STEPS_MAX ? steps : STEPS_MAX);
-  printf("| %d | %s %d | %s | %.3g ms | %.1e | %d | %.1f mm | %.1f mm |\n", e.rows, kind, size, m->words,
-         1e3 * e.seconds, worst_residual, e.steps, 1e3 * e.moved, 1e3 * e.depth);
+  printf("| %d | %s %d, %.0e | %s | %.3g ms | %.1e | %d | %.1f mm | %.1f mm |\n", e.rows, kind, size,
+         cfm, m->words, 1e3 * e.seconds, worst_residual, e.steps, 1e3 * e.moved, 1e3 * e.depth);
   return 0;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------- */
+/* ---- the table
+ * ----------------------------------------------------------------------------------- */
 
 static int print_table(const char *program) {
   static const struct {
     const char *kind;
     int size;
-  } scenes[] = {{"pyramid", 2}, {"pyramid", 4}, {"wall", 5}, {"pyramid", 7}, {"wall", 9}, {"pyramid", 12}, {"pyramid", 20}};
+    double cfm;
+  } scenes[] = {{"pyramid", 2, 1e-10}, {"pyramid", 4, 1e-10}, {"wall", 5, 1e-10},
+                {"pyramid", 7, 1e-10}, {"wall", 9, 1e-10},    {"pyramid", 12, 1e-10},
+                {"pyramid", 20, 1e-10}, {"pyramid", 4, 1e-5}, {"pyramid", 7, 1e-5},
+                {"pyramid", 12, 1e-5}};
   puts("# ODE's two steps and lcplug's\n\n"
-       "Written by `make bench-quickstep`: structures of boxes, built at rest, CFM 1e-10, mu 0.5, steps of 0.01 s,\n"
-       "up to 100 of them or 25 s of processor time.  The time is the median of a step without collision\n"
-       "detection over the steps with nearly the most rows, the residual the worst of every fifth step (1:\n"
-       "nothing solved).  A structure that stands has not moved.\n\n"
-       "| rows | scene | method | time of a step | worst residual | steps | farthest moved | deepest |\n"
-       "|---|---|---|---|---|---|---|---|");
+       "Written by `make bench-quickstep`: structures of boxes, built at rest, mu 0.5, steps of 0.01 s, up to\n"
+       "100 of them or 25 s of processor time.  CFM 1e-10 is what ODE has unless told otherwise; Dantzig gives\n"
+       "up on most of these (residual 1 and more) and is then quick, as all later rows stay zero.  With CFM\n"
+       "1e-5 it does not.  The time is the median of a step without collision detection over the steps with\n"
+       "nearly the most rows, the residual the worst of every fifth step (1: nothing solved).  A structure\n"
+       "that stands has not moved.\n\n"
+       "| rows | scene, CFM | method | time of a step | worst residual | steps | farthest moved | deepest "
+       "|\n|---|---|---|---|---|---|---|---|");
   for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
     for (int m = 0; m < METHODS; m++) {
       char command[512];
       fflush(stdout);
-      snprintf(command, sizeof command, "LCPLUG=%s '%s' %s %s %d 100 2>/dev/null", methods[m].settings, program,
-               methods[m].name, scenes[i].kind, scenes[i].size);
+      snprintf(command, sizeof command, "LCPLUG=%s '%s' %s %s %d %g 100 2>/dev/null",
+               methods[m].settings, program, methods[m].name, scenes[i].kind, scenes[i].size,
+               scenes[i].cfm);
       if (system(command)) return 1;
     }
   return 0;
@@ -339,7 +360,9 @@ static int print_table(const char *program) {
 
 int main(int count, char **arguments) {
   if (count == 1) return print_table(arguments[0]);
-  if (count == 5) return print_entry(arguments[1], arguments[2], atoi(arguments[3]), atoi(arguments[4]));
-  fprintf(stderr, "usage: quickstep [quick20|quick200|dantzig|lcplug KIND SIZE STEPS]\n");
+  if (count == 6)
+    return print_entry(arguments[1], arguments[2], atoi(arguments[3]), atof(arguments[4]),
+                       atoi(arguments[5]));
+  fprintf(stderr, "usage: quickstep [quick20|quick200|dantzig|lcplug KIND SIZE CFM STEPS]\n");
   return 2;
 }

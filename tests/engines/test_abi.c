@@ -1,7 +1,8 @@
-/* test_abi.c - the solvers of DART and Bullet called as the engines call them, with no engine there.
+/* test_abi.c - the solvers of DART and Bullet called as the engines call them, with no engine
+ * there.
  *
- * So there is no upstream either: what lcplug does not solve it must decline, by false, and x must be
- * finite all the same.  Each test is a process of its own, as the settings are read once. */
+ * So there is no upstream either: what lcplug does not solve it must decline, by false, and x must
+ * be finite all the same.  Each test is a process of its own, as the settings are read once. */
 #include <check.h>
 #include <float.h>
 #include <math.h>
@@ -23,8 +24,8 @@ LCPLUG_BULLET_SYMBOLS(DECLARE)
 #define BULLET_DOUBLE _Z17btSolveDantzigLCPiPdS_S_S_iS_S_PiR22btDantzigScratchMemory
 #define BULLET_SINGLE _Z17btSolveDantzigLCPiPfS_S_S_iS_S_PiR22btDantzigScratchMemory
 
-/* One contact that pushes with 2 and slides along the first tangent with mu 0.5, after two rows of a
- * joint, which are free: 5 rows, so that padded and unpadded rows differ. */
+/* One contact that pushes with 2 and slides along the first tangent with mu 0.5, after two rows of
+ * a joint, which are free: 5 rows, so that padded and unpadded rows differ. */
 enum { N = 5, PADDED = 8 };
 static const double diagonal[N] = {2, 4, 1, 1, 1};
 static const double right_side[N] = {2, -4, 2, 5, 0.25};
@@ -80,7 +81,8 @@ START_TEST(bullet_in_floats) {
 }
 END_TEST
 
-/* A normal force of Bullet's, with 1e10 for "none", carries a cone: (1, 0.25) / |.| times mu x_n. */
+/* A normal force of Bullet's, with 1e10 for "none", carries a cone: (1, 0.25) / |.| times mu x_n.
+ */
 START_TEST(bullet_with_a_cone) {
   setenv("LCPLUG", "friction=coulomb", 1);
   PROBLEM(double, N, 1e10)
