@@ -8,45 +8,36 @@
  * The residual decides when to stop.  It costs as much as half a sweep, so it is looked at after
  * every few of them. */
 #include <math.h>
-#include <string.h>
 
-#include "iterate.h"
 #include "lanes.h"
 
 enum { SWEEPS_PER_LOOK = 4, REFRESH_SWEEPS = 48 };
 
 typedef struct impulses {
-  const model *m;
   lane_model lm;
   lane_run run;
   double *parts; /* of the residual */
-  double *x;     /* the iterate in the solver's order */
+  double *x;     /* scratch: an iterate in the solver's order */
 } impulses;
 
 static lcplug_error prepare(impulses *s, const model *m, const lcplug_settings *settings,
-                            const iteration *it, lcplug_workspace *workspace) {
+                            lcplug_workspace *workspace) {
   const jacobian *j = m->op->jacobian;
-  *s = (impulses){.m = m};
+  *s = (impulses){0};
   lcplug_error error = lcplug_lane_model_build(&s->lm, j, m, workspace);
   if (error) return error;
   s->parts = TAKE(workspace, double, lcplug_lane_parts(j));
   s->x = TAKE(workspace, double, m->n);
   s->run = (lane_run){.j = j, .lm = &s->lm, .omega = settings->omega, .coulomb = m->coulomb};
   s->run.state = j->state, s->run.x = j->x; /* nobody multiplies until we are done */
-  if (!s->parts || !s->x) return LCPLUG_ERROR_MEMORY;
-  lcplug_lanes_load(j, it->x, s->run.x);
-  return LCPLUG_OK;
+  return s->parts && s->x ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
 }
 
 /* Judges the present iterate; 1 when it is time to stop. */
 static int look(impulses *s, iteration *it, int sweeps) {
-  double residual = lcplug_lanes_worst(&s->run, s->parts) / s->m->unit, rounding = 0.0;
-  if (residual < it->residual) {
-    lcplug_lanes_unload(s->run.j, s->run.x, s->x);
-    rounding = lcplug_rounding_level(s->m, s->x);
-  }
+  double residual = lcplug_lanes_worst(&s->run, s->parts) / s->lm.m->unit;
   it->iterations += sweeps - 1;
-  return lcplug_iteration_keep(it, s->m->n, s->x, residual, rounding);
+  return lcplug_lanes_observe(&s->run, it, residual, s->x);
 }
 
 static int is_late(const iteration *it) {
@@ -58,11 +49,8 @@ lcplug_error lcplug_impulses_solve(const model *m, const lcplug_settings *settin
   const lane_kernels *kernels = lcplug_lane_kernels();
   int symmetric = settings->sweep == LCPLUG_SWEEP_SYMMETRIC, since = 0;
   impulses s;
-  double *Ax = TAKE(workspace, double, m->n);
-  if (!Ax) return LCPLUG_ERROR_MEMORY;
-  if (lcplug_iteration_begin(it, m, Ax, workspace)) return LCPLUG_OK;
-  lcplug_error error = prepare(&s, m, settings, it, workspace);
-  if (error) return error;
+  lcplug_error error = prepare(&s, m, settings, workspace);
+  if (error || lcplug_lanes_begin(&s.run, it, s.parts, s.x)) return error;
 
   for (int sweeps = 0; sweeps < it->max_iter; sweeps++) {
     /* Rounding errors of many small updates add up: velocities afresh from x now and then. */

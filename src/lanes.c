@@ -162,6 +162,17 @@ static void cut_blocks(builder *m) {
   }
 }
 
+/* The most blocks that there can be. */
+static int count_blocks(const layout *l) {
+  int count = 0;
+  for (int g = 0; g < l->groups; g++) {
+    int rows = l->group_first[g + 1] - l->group_first[g], cone = l->cone_rows[l->group_first[g]];
+    if (cone > 1) count++, rows -= cone;
+    count += (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+  }
+  return count;
+}
+
 /* The most nodes that a row can add. */
 static size_t row_nodes(const builder *m, int row) {
   const lcplug_system *s = m->system;
@@ -430,11 +441,10 @@ static void fill_local(jacobian *j) {
 /* ---- all together ------------------------------------------------------------------------------------ */
 
 static lcplug_error find_blocks(builder *m) {
-  size_t rows = (size_t)m->system->rows;
   lcplug_error error = split_bodies(m);
   if (!error) error = split_groups(m);
   if (error) return error;
-  m->block = TAKE(m->workspace, row_block, rows);
+  m->block = TAKE(m->workspace, row_block, count_blocks(m->layout));
   m->block_node = TAKE(m->workspace, int, count_nodes(m));
   if (!m->block || !m->block_node) return LCPLUG_ERROR_MEMORY;
   cut_blocks(m);
@@ -673,4 +683,52 @@ lane_sums lcplug_lanes_judge(const lane_run *run, lane_sums *parts) {
 void lcplug_lanes_velocities(const lane_run *run) {
   memset(run->state, 0, lcplug_lane_state_size(run->j) * sizeof *run->state);
   lcplug_lanes_by_phases(run, lcplug_lane_kernels()->scatter, 0);
+}
+
+/* ---- iterates ------------------------------------------------------------------------------------------ */
+
+/* A guess that leaves this many times what no force leaves is no help. */
+static const double FAR_OFF = 100.0;
+
+double lcplug_lanes_residual(const lane_run *run, double *parts) {
+  lcplug_lanes_velocities(run);
+  return lcplug_lanes_worst(run, parts) / run->lm->m->unit;
+}
+
+static int any_force(const double *x, int n) {
+  for (int i = 0; i < n; i++)
+    if (x[i] != 0.0) return 1;
+  return 0;
+}
+
+int lcplug_lanes_begin(const lane_run *run, iteration *it, double *parts, double *scratch) {
+  const model *m = run->lm->m;
+  lcplug_make_feasible(m, it->x);
+  lcplug_lanes_load(run->j, it->x, run->x);
+  it->residual = lcplug_lanes_residual(run, parts);
+  if (any_force(it->x, m->n)) {
+    memset(scratch, 0, (size_t)m->n * sizeof *scratch);
+    lcplug_make_feasible(m, scratch); /* bounds need not contain 0 */
+    lcplug_lanes_load(run->j, scratch, run->x);
+    double without = lcplug_lanes_residual(run, parts);
+    if (it->residual <= FAR_OFF * without) lcplug_lanes_load(run->j, it->x, run->x);
+    if (without <= it->residual) {
+      it->residual = without;
+      memcpy(it->x, scratch, (size_t)m->n * sizeof *scratch);
+    }
+  }
+  double rounding = fmin(lcplug_rounding_level(m, it->x), ROUNDING_EXCUSES);
+  int solved = it->residual <= fmax(it->tol, rounding);
+  it->status = solved ? LCPLUG_SOLVED : LCPLUG_ITERATION_LIMIT;
+  return solved;
+}
+
+int lcplug_lanes_observe(const lane_run *run, iteration *it, double residual, double *scratch) {
+  const model *m = run->lm->m;
+  double rounding = 0.0;
+  if (residual < it->residual) {
+    lcplug_lanes_unload(run->j, run->x, scratch);
+    rounding = lcplug_rounding_level(m, scratch);
+  }
+  return lcplug_iteration_keep(it, m->n, scratch, residual, rounding);
 }

@@ -16,8 +16,8 @@
 
 #include <lcplug/native.h>
 
+#include "iterate.h"
 #include "layout.h"
-#include "model.h"
 #include "team.h"
 #include "workspace.h"
 
@@ -156,6 +156,18 @@ static inline int lcplug_lane_parts(const jacobian *j) {
 
 /* state = Q' x */
 void lcplug_lanes_velocities(const lane_run *run);
+
+/* The residual of the run's x, whose state is made on the way. */
+double lcplug_lanes_residual(const lane_run *run, double *parts);
+
+/* The first iterates, as lcplug_iteration_begin: the guess in it->x and no force at all, the better of
+ * which is kept.  The run starts from the guess even if some of its forces are wrong by now, unless it
+ * is far off.  Leaves the start in run->x; returns 1 if the tolerance is met. */
+int lcplug_lanes_begin(const lane_run *run, iteration *it, double *parts, double *scratch);
+
+/* One more iterate, the run's x: keeps it if it is the best; 1 when it is time to stop.  scratch: as
+ * many numbers as there are rows. */
+int lcplug_lanes_observe(const lane_run *run, iteration *it, double residual, double *scratch);
 
 static inline size_t lcplug_lane_elements(const jacobian *j) { return (size_t)j->lane_rows * LANES; }
 size_t lcplug_lane_state_size(const jacobian *j);

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "iterate.h"
 #include "lanes.h"
 
 /* As in apgd.c. */
@@ -17,30 +16,30 @@ static const double LIPSCHITZ_DECAY = 0.9;
 enum { MOST_ATTEMPTS = 60 };
 
 typedef struct gradient {
-  const model *m;
   lane_model lm;
   lane_run run;
   lane_sums *parts;
+  double *worst;     /* of each part */
   double *vector[6]; /* three iterates and their products, in turns */
-  double *x;         /* the iterate in the solver's order */
+  double *x;         /* scratch: an iterate in the solver's order */
 } gradient;
 
-static lcplug_error prepare(gradient *s, const model *m, const iteration *it,
-                            lcplug_workspace *workspace) {
+static lcplug_error prepare(gradient *s, const model *m, lcplug_workspace *workspace) {
   const jacobian *j = m->op->jacobian;
-  *s = (gradient){.m = m};
+  *s = (gradient){0};
   lcplug_error error = lcplug_lane_model_build(&s->lm, j, m, workspace);
   if (error) return error;
   s->parts = TAKE(workspace, lane_sums, lcplug_lane_parts(j));
+  s->worst = TAKE(workspace, double, lcplug_lane_parts(j));
   s->x = TAKE(workspace, double, m->n);
   s->run = (lane_run){.j = j, .lm = &s->lm, .coulomb = m->coulomb, .state = j->state};
   s->run.shift = TAKE(workspace, double, j->groups * LANES);
-  if (!s->parts || !s->x || !s->run.shift) return LCPLUG_ERROR_MEMORY;
+  if (!s->parts || !s->worst || !s->x || !s->run.shift) return LCPLUG_ERROR_MEMORY;
   s->vector[0] = j->x, s->vector[3] = j->y; /* nobody multiplies until we are done */
   for (int k = 0; k < 6; k++)
     if (!s->vector[k] && !(s->vector[k] = TAKE(workspace, double, lcplug_lane_elements(j)))) return LCPLUG_ERROR_MEMORY;
   memset(s->run.shift, 0, (size_t)j->groups * LANES * sizeof(double));
-  lcplug_lanes_load(j, it->x, s->vector[0]);
+  s->run.x = s->vector[0];
   return LCPLUG_OK;
 }
 
@@ -93,32 +92,19 @@ static lane_sums projected_step(gradient *s) {
   }
 }
 
-/* Keeps the iterate if it is the best; 1 when it is time to stop. */
-static int observe(gradient *s, iteration *it, double worst) {
-  double residual = worst / s->m->unit, rounding = 0.0;
-  if (residual < it->residual) {
-    lcplug_lanes_unload(s->run.j, s->run.x, s->x);
-    rounding = lcplug_rounding_level(s->m, s->x);
-  }
-  return lcplug_iteration_keep(it, s->m->n, s->x, residual, rounding);
-}
-
 lcplug_error lcplug_lanes_apgd_solve(const model *m, const lcplug_settings *settings, iteration *it,
                                      lcplug_workspace *workspace) {
   (void)settings;
   gradient s;
-  double *Ax = TAKE(workspace, double, m->n);
-  if (!Ax) return LCPLUG_ERROR_MEMORY;
-  if (lcplug_iteration_begin(it, m, Ax, workspace)) return LCPLUG_OK;
-  lcplug_error error = prepare(&s, m, it, workspace);
-  if (error) return error;
+  lcplug_error error = prepare(&s, m, workspace);
+  if (error || lcplug_lanes_begin(&s.run, it, s.worst, s.x)) return error;
   begin(&s);
 
   double theta = 1.0;
   for (int k = 0; k < it->max_iter; k++) {
     take_turns(&s);
     lane_sums sums = projected_step(&s);
-    if (observe(&s, it, sums.worst)) return LCPLUG_OK;
+    if (lcplug_lanes_observe(&s.run, it, sums.worst / m->unit, s.x)) return LCPLUG_OK;
 
     double theta_next = 0.5 * (theta * sqrt(theta * theta + 4.0) - theta * theta);
     s.run.beta = theta * (1.0 - theta) / (theta * theta + theta_next);

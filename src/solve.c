@@ -167,8 +167,10 @@ static void judge(job *j) {
 static lcplug_error run_stages(job *j) {
   lcplug_error error = store_matrix(j);
   if (!error && j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
+    workspace_mark mark = lcplug_mark(j->workspace);
     error = run_stage(j, STAGE_NORMALS);
     if (!error) freeze_bounds(j);
+    lcplug_release(j->workspace, mark);
   }
   if (!error) error = run_stage(j, last_stage(j->settings->friction));
   if (!error) judge(j);
@@ -372,6 +374,14 @@ lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *
 
 /* ---- native systems ------------------------------------------------------------------------------ */
 
+/* What a solve by pgs or apgd takes, had in one piece: chunks that grow by doubling would take more. */
+static void reserve(lcplug_workspace *workspace, const lcplug_system *s) {
+  enum { PER_ROW = 380, PER_BODY = 160, AT_LEAST = 1 << 16 };
+  if (s->rows <= 0 || s->rows > PROBLEM_LARGEST || s->bodies < 0 || s->bodies > PROBLEM_LARGEST) return;
+  lcplug_take(workspace, (size_t)s->rows * PER_ROW + (size_t)s->bodies * PER_BODY + AT_LEAST, 1);
+  lcplug_workspace_reset(workspace);
+}
+
 lcplug_error lcplug_system_solve(lcplug_workspace *workspace, const lcplug_system *system,
                                  const lcplug_settings *settings, lcplug_solution *solution,
                                  lcplug_info *info) {
@@ -384,6 +394,7 @@ lcplug_error lcplug_system_solve(lcplug_workspace *workspace, const lcplug_syste
   lcplug_error error = check_call(&problem, settings, solution);
   if (!error) {
     job j = {.workspace = workspace, .problem = &problem, .settings = settings, .system = system};
+    reserve(workspace, system);
     error = run_job(&j, solution, info, started);
     lcplug_workspace_reset(workspace);
   }
