@@ -364,7 +364,6 @@ int main(int argc, char **argv) {
     else require(0, "usage: native_bench [--output FILE] [--quick]");
   }
   if (quick) repeats = 2;
-if (getenv("GRAD")) { bench_gradient(gradients, 4); return 0; }
   dInitODE2(0);
   say("# The native path, measured\n\nPiles of spheres in a box; written by `make bench-native`, explained in "
       "doc/native.md.\n\n");

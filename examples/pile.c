@@ -28,7 +28,7 @@ static double carried(const spheres *s) {
 }
 
 int main(int argc, char **argv) {
-  int count = argc > 1 ? atoi(argv[1]) : 2000, steps = argc > 2 ? atoi(argv[2]) : 120;
+  int count = argc > 1 ? atoi(argv[1]) : 1000, steps = argc > 2 ? atoi(argv[2]) : 100;
   int threads = argc > 3 ? atoi(argv[3]) : 1;
   spheres *s = count > 0 ? spheres_create(count, 1) : NULL;
   lcplug_team *team = threads > 1 ? lcplug_team_create(threads) : NULL;

@@ -243,7 +243,7 @@ void lcplug_gyroscopic_torque(const lcplug_pose *pose, const double moments[3],
 /* q <- exp(h omega / 2) q. */
 static void turn_body(double q[4], const double omega[3], double h) {
   double half = 0.5 * h * sqrt(dot(omega, omega)), step[4] = {cos(half), 0, 0, 0};
-  double part = half > 0.0 ? 0.5 * h * sin(half) / half : 0.0;
+  double part = half != 0.0 ? 0.5 * h * sin(half) / half : 0.0;
   for (int i = 0; i < 3; i++) step[1 + i] = part * omega[i];
   multiply_quaternions(step, q, q);
   double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
