@@ -42,4 +42,10 @@ lcplug_error lcplug_pgs_solve(const model *m, const lcplug_settings *settings, i
 lcplug_error lcplug_apgd_solve(const model *m, const lcplug_settings *settings, iteration *it,
                                lcplug_workspace *workspace);
 
+/* The same two methods on the rows of J (lanes.h). */
+lcplug_error lcplug_impulses_solve(const model *m, const lcplug_settings *settings, iteration *it,
+                                   lcplug_workspace *workspace);
+lcplug_error lcplug_lanes_apgd_solve(const model *m, const lcplug_settings *settings, iteration *it,
+                                     lcplug_workspace *workspace);
+
 #endif

@@ -87,8 +87,10 @@ static void append_contact(layout *l, const lcplug_problem *p, friction_lists f,
 
 lcplug_error lcplug_layout_build(layout *l, const lcplug_problem *p, lcplug_workspace *workspace) {
   *l = (layout){.n = p->n, .identity = 1};
+  if (!take_arrays(l, workspace)) return LCPLUG_ERROR_MEMORY;
+  workspace_mark mark = lcplug_mark(workspace);
   friction_lists f = {TAKE(workspace, int, p->n), TAKE(workspace, int, p->n)};
-  if (!take_arrays(l, workspace) || !f.list || !f.next) return LCPLUG_ERROR_MEMORY;
+  if (!f.list || !f.next) return LCPLUG_ERROR_MEMORY;
   thread_lists(p, f);
   int count = 0;
   for (int row = 0; row < p->n; row++) {
@@ -99,5 +101,6 @@ lcplug_error lcplug_layout_build(layout *l, const lcplug_problem *p, lcplug_work
     else append_contact(l, p, f, row, &count);
   }
   l->group_first[l->groups] = count;
+  lcplug_release(workspace, mark);
   return LCPLUG_OK;
 }

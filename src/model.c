@@ -97,12 +97,13 @@ static void set_unit(model *m, const double *zeros) {
 lcplug_error lcplug_model_build(model *m, const layout *l, const linop *op, friction_stage stage,
                                 const double *bound, lcplug_workspace *workspace) {
   *m = (model){.n = l->n, .op = op, .b = l->b, .coulomb = stage == STAGE_COULOMB};
-  m->sets = TAKE(workspace, force_set, l->n);
-  m->scale = TAKE(workspace, double, l->n);
+  for (int row = 0; row < l->n; m->blocks++) row += set_of_row(l, row, stage, bound).rows;
+  m->sets = TAKE(workspace, force_set, m->blocks);
+  m->scale = TAKE(workspace, double, m->blocks);
   double *scratch = TAKE(workspace, double, l->n);
   if (!m->sets || !m->scale || !scratch) return LCPLUG_ERROR_MEMORY;
-  for (int row = 0; row < l->n; row += m->sets[m->blocks++].rows)
-    m->sets[m->blocks] = set_of_row(l, row, stage, bound);
+  for (int row = 0, k = 0; row < l->n; row += m->sets[k++].rows)
+    m->sets[k] = set_of_row(l, row, stage, bound);
   op->table->diagonal(op, scratch);
   set_scales(m, scratch);
   for (int i = 0; i < l->n; i++) scratch[i] = 0.0;

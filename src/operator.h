@@ -48,6 +48,8 @@ struct linop {
   int *block_begin;  /* groups + 1 of them */
   block *blocks;
   double *value;
+  /* Jacobian: the rows of J, and no A */
+  struct jacobian *jacobian;
 };
 
 /* The caller's lower triangle in place. */

@@ -21,12 +21,9 @@ static lcplug_error check_bounds(const lcplug_problem *p, int row) {
   return LCPLUG_OK;
 }
 
-lcplug_error lcplug_problem_check_vectors(const lcplug_problem *p) {
-  if (!p || p->api != PROBLEM_API) return LCPLUG_ERROR_ARGUMENT;
-  if (p->n < 0 || p->n > PROBLEM_LARGEST || p->nub < 0) return LCPLUG_ERROR_SIZE;
+lcplug_error lcplug_problem_check_rows(const lcplug_problem *p) {
   if (p->n == 0) return LCPLUG_OK;
-  if (p->stride < (size_t)p->n) return LCPLUG_ERROR_SIZE;
-  if (!p->A || !p->b || !p->b_step || !p->bounds_step) return LCPLUG_ERROR_ARGUMENT;
+  if (!p->b || !p->b_step || !p->bounds_step) return LCPLUG_ERROR_ARGUMENT;
   for (int i = 0; i < p->n; i++) {
     if (!isfinite(p->b[(size_t)i * p->b_step])) return LCPLUG_ERROR_NOT_FINITE;
     if (p->findex && p->findex[i] >= 0 && (p->findex[i] >= p->n || p->findex[i] == i))
@@ -35,6 +32,15 @@ lcplug_error lcplug_problem_check_vectors(const lcplug_problem *p) {
     if (error) return error;
   }
   return LCPLUG_OK;
+}
+
+lcplug_error lcplug_problem_check_vectors(const lcplug_problem *p) {
+  if (!p || p->api != PROBLEM_API) return LCPLUG_ERROR_ARGUMENT;
+  if (p->n < 0 || p->n > PROBLEM_LARGEST || p->nub < 0) return LCPLUG_ERROR_SIZE;
+  if (p->n == 0) return LCPLUG_OK;
+  if (p->stride < (size_t)p->n) return LCPLUG_ERROR_SIZE;
+  if (!p->A) return LCPLUG_ERROR_ARGUMENT;
+  return lcplug_problem_check_rows(p);
 }
 
 /* The largest element is on the diagonal of a semidefinite matrix. */

@@ -10,6 +10,9 @@ enum {
   PROBLEM_LARGEST = 1 << 24, /* rows; leaves room for sums of indices in an int */
 };
 
+/* b, bounds and findex of a problem with a size. */
+lcplug_error lcplug_problem_check_rows(const lcplug_problem *problem);
+
 /* Sizes, pointers, b, bounds and findex. */
 lcplug_error lcplug_problem_check_vectors(const lcplug_problem *problem);
 

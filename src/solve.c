@@ -12,11 +12,13 @@
 #include "finite.h"
 #include "fpenv.h"
 #include "iterate.h"
+#include "lanes.h"
 #include "model.h"
 #include "places.h"
 #include "problem.h"
 #include "settings.h"
 #include "small.h"
+#include "system.h"
 #include "tiny.h"
 
 /* Below this size a dense pass is shorter than building anything; above this density it is, too.  The
@@ -29,7 +31,7 @@ static const double CONE_TOLERANCE = 1e-8;
 typedef lcplug_error stage_solver(const model *m, const lcplug_settings *settings, iteration *it,
                                   lcplug_workspace *workspace);
 
-static stage_solver solve_auto;
+static stage_solver solve_auto, solve_pgs, solve_apgd;
 
 typedef struct solver_row {
   stage_solver *solve;
@@ -40,8 +42,8 @@ typedef struct solver_row {
 /* One row per solver: what it is, and the tolerance and limit it has unless asked otherwise. */
 static const solver_row solvers[] = {
     [LCPLUG_AUTO] = {solve_auto, 1e-10, 1000},
-    [LCPLUG_PGS] = {lcplug_pgs_solve, 1e-6, 1000},
-    [LCPLUG_APGD] = {lcplug_apgd_solve, 1e-6, 1000},
+    [LCPLUG_PGS] = {solve_pgs, 1e-6, 1000},
+    [LCPLUG_APGD] = {solve_apgd, 1e-6, 1000},
     [LCPLUG_EXACT] = {NULL, 1e-10, 1000}, /* does not go by stages, see run_exact */
 };
 
@@ -50,6 +52,8 @@ typedef struct job {
   lcplug_workspace *workspace;
   const lcplug_problem *problem;
   const lcplug_settings *settings;
+  const lcplug_system *system; /* NULL, or what the problem's A is made of */
+  jacobian jacobian;
   layout layout;
   lower_triangle lower;
   linop op;
@@ -62,21 +66,42 @@ typedef struct job {
   iteration it;
 } job;
 
+/* On the rows of J both have a way of their own. */
+static lcplug_error solve_pgs(const model *m, const lcplug_settings *settings, iteration *it,
+                              lcplug_workspace *workspace) {
+  int rows = m->op->jacobian && settings->splitting == LCPLUG_SPLITTING_GAUSS_SEIDEL;
+  return (rows ? lcplug_impulses_solve : lcplug_pgs_solve)(m, settings, it, workspace);
+}
+
+static lcplug_error solve_apgd(const model *m, const lcplug_settings *settings, iteration *it,
+                               lcplug_workspace *workspace) {
+  return (m->op->jacobian ? lcplug_lanes_apgd_solve : lcplug_apgd_solve)(m, settings, it, workspace);
+}
+
 /* Cones are for the gradient, and for sweeps where that does not settle; boxes are exact's. */
 static lcplug_error solve_auto(const model *m, const lcplug_settings *settings, iteration *it,
                                lcplug_workspace *workspace) {
   if (settings->tol == 0.0) it->tol = CONE_TOLERANCE;
-  lcplug_error error = lcplug_apgd_solve(m, settings, it, workspace);
+  lcplug_error error = solve_apgd(m, settings, it, workspace);
   it->solver = LCPLUG_APGD;
   if (error || it->status == LCPLUG_SOLVED || it->status == LCPLUG_TIME_LIMIT) return error;
   double before = it->residual;
-  error = lcplug_pgs_solve(m, settings, it, workspace);
+  error = solve_pgs(m, settings, it, workspace);
   if (it->residual < before) it->solver = LCPLUG_PGS;
   return error;
 }
 
+static lcplug_error store_rows(job *j) {
+  lcplug_error error = lcplug_lanes_build(&j->jacobian, j->system, &j->layout, j->workspace);
+  if (error) return error;
+  j->matrix = LCPLUG_MATRIX_JACOBIAN;
+  lcplug_operator_jacobian(&j->op, &j->jacobian);
+  return LCPLUG_OK;
+}
+
 /* One scan finds the nonzeros and checks them; then the operator that suits their number. */
 static lcplug_error store_matrix(job *j) {
+  if (j->system) return store_rows(j);
   const lcplug_problem *p = j->problem;
   lcplug_matrix matrix = j->settings->matrix;
   lcplug_error error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
@@ -95,7 +120,8 @@ static lcplug_error store_matrix(job *j) {
 /* Orders the rows and takes what every way of solving needs. */
 static lcplug_error begin_job(job *j) {
   const lcplug_problem *p = j->problem;
-  lcplug_error error = lcplug_problem_check_vectors(p);
+  lcplug_error error = j->system ? lcplug_system_check(j->system) : lcplug_problem_check_vectors(p);
+  if (!error && j->system) error = lcplug_problem_check_rows(p);
   if (error) return error;
   error = lcplug_layout_build(&j->layout, p, j->workspace);
   if (error) return error;
@@ -142,8 +168,10 @@ static void judge(job *j) {
 static lcplug_error run_stages(job *j) {
   lcplug_error error = store_matrix(j);
   if (!error && j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
+    workspace_mark mark = lcplug_mark(j->workspace);
     error = run_stage(j, STAGE_NORMALS);
     if (!error) freeze_bounds(j);
+    lcplug_release(j->workspace, mark);
     if (!error && j->problem->x0) set_guess(j); /* is one of all forces, friction too */
   }
   if (!error) error = run_stage(j, last_stage(j->settings->friction));
@@ -151,18 +179,28 @@ static lcplug_error run_stages(job *j) {
   return error;
 }
 
-static lcplug_error run_exact(job *j) {
+/* A as the exact solver factorizes it: of a system it is formed here, once. */
+static lcplug_error store_for_exact(job *j, box_source *source) {
   const lcplug_problem *p = j->problem;
-  box_source source;
   lcplug_matrix matrix = j->settings->matrix;
   int dense = matrix == LCPLUG_MATRIX_AUTO ? p->n <= LARGEST_DENSE : matrix == LCPLUG_MATRIX_DENSE;
+  if (j->system) {
+    lcplug_error error = store_rows(j);
+    if (!error) error = lcplug_jacobian_lower(&j->lower, &j->jacobian, j->workspace);
+    return error ? error : lcplug_box_source_sparse(source, &j->lower, &j->layout, j->workspace);
+  }
   lcplug_error error = p->full ? lcplug_problem_check_symmetry(p) : LCPLUG_OK;
   if (!error && !dense) error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
-  if (!error)
-    error = dense ? lcplug_box_source_dense(&source, p, &j->layout, j->workspace)
-                  : lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
   if (error) return error;
   j->matrix = dense ? LCPLUG_MATRIX_DENSE : LCPLUG_MATRIX_SPARSE;
+  return dense ? lcplug_box_source_dense(source, p, &j->layout, j->workspace)
+               : lcplug_box_source_sparse(source, &j->lower, &j->layout, j->workspace);
+}
+
+static lcplug_error run_exact(job *j) {
+  box_source source;
+  lcplug_error error = store_for_exact(j, &source);
+  if (error) return error;
   return lcplug_exact_solve(&source, j->settings->friction, &j->it, j->bound, j->Ax, j->memory,
                             j->workspace);
 }
@@ -320,6 +358,27 @@ static lcplug_error apply_as_given(job *j, const lcplug_problem *given) {
   return LCPLUG_OK;
 }
 
+/* The residual of x by the job's friction model, with these bounds or those that belong to x.  given: a
+ * full matrix to judge by, or NULL. */
+static lcplug_error find_residual(job *j, const lcplug_problem *given, const double *x, size_t x_step,
+                                  const double *lo, const double *hi, size_t bounds_step,
+                                  double *residual) {
+  lcplug_error error = begin_job(j);
+  if (!error) error = store_matrix(j);
+  if (!error) {
+    for (int i = 0; i < j->layout.n; i++) j->x[i] = x[(size_t)j->layout.row[i] * (x_step ? x_step : 1)];
+    if (lo && hi) take_bounds(j, lo, hi, bounds_step ? bounds_step : 1);
+    else freeze_bounds(j);
+    error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
+                               j->bound, j->workspace);
+  }
+  if (!error && given) error = apply_as_given(j, given);
+  else if (!error) j->op.table->apply(&j->op, j->x, j->Ax);
+  if (!error) *residual = lcplug_residual_natural(&j->model, j->x, j->Ax);
+  lcplug_workspace_reset(j->workspace);
+  return error;
+}
+
 lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
                              lcplug_friction friction, const double *x, size_t x_step,
                              const double *lo, const double *hi, size_t bounds_step,
@@ -333,18 +392,55 @@ lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *
   lcplug_problem lower = *problem;
   lower.full = 0;
   job j = {.workspace = workspace, .problem = &lower, .settings = &settings};
-  lcplug_error error = begin_job(&j);
-  if (!error) error = store_matrix(&j);
-  if (!error) {
-    for (int i = 0; i < j.layout.n; i++) j.x[i] = x[(size_t)j.layout.row[i] * (x_step ? x_step : 1)];
-    if (lo && hi) take_bounds(&j, lo, hi, bounds_step ? bounds_step : 1);
-    else freeze_bounds(&j);
-    error = lcplug_model_build(&j.model, &j.layout, &j.op, last_stage(friction), j.bound, workspace);
-  }
-  if (!error && problem->full) error = apply_as_given(&j, problem);
-  else if (!error) j.op.table->apply(&j.op, j.x, j.Ax);
-  if (!error) *residual = lcplug_residual_natural(&j.model, j.x, j.Ax);
+  const lcplug_problem *given = problem->full ? problem : NULL;
+  lcplug_error error = find_residual(&j, given, x, x_step, lo, hi, bounds_step, residual);
+  lcplug_fpenv_leave(host);
+  return error;
+}
+
+/* ---- native systems ------------------------------------------------------------------------------ */
+
+/* What a solve by pgs or apgd takes, had in one piece: chunks that grow by doubling would take more. */
+static void reserve(lcplug_workspace *workspace, const lcplug_system *s) {
+  enum { PER_ROW = 380, PER_BODY = 160, AT_LEAST = 1 << 16 };
+  if (s->rows <= 0 || s->rows > PROBLEM_LARGEST || s->bodies < 0 || s->bodies > PROBLEM_LARGEST) return;
+  lcplug_take(workspace, (size_t)s->rows * PER_ROW + (size_t)s->bodies * PER_BODY + AT_LEAST, 1);
   lcplug_workspace_reset(workspace);
+}
+
+lcplug_error lcplug_system_solve(lcplug_workspace *workspace, const lcplug_system *system,
+                                 const lcplug_settings *settings, lcplug_solution *solution,
+                                 lcplug_info *info) {
+  if (!workspace || !system || !solution) return LCPLUG_ERROR_ARGUMENT;
+  lcplug_info unread;
+  if (!info) info = &unread;
+  fpenv host = lcplug_fpenv_enter();
+  double started = lcplug_now();
+  lcplug_problem problem = lcplug_system_problem(system);
+  lcplug_error error = check_call(&problem, settings, solution);
+  if (!error) {
+    job j = {.workspace = workspace, .problem = &problem, .settings = settings, .system = system};
+    reserve(workspace, system);
+    error = run_job(&j, solution, info, started);
+    lcplug_workspace_reset(workspace);
+  }
+  if (!error) info->seconds = settings->timing ? lcplug_now() - started : 0.0;
+  lcplug_fpenv_leave(host);
+  return error;
+}
+
+lcplug_error lcplug_system_residual(lcplug_workspace *workspace, const lcplug_system *system,
+                                    lcplug_friction friction, const double *x, const double *lo,
+                                    const double *hi, double *residual) {
+  lcplug_settings settings = lcplug_settings_default();
+  settings.friction = friction;
+  if (!workspace || !system || !residual || lcplug_settings_check(&settings))
+    return LCPLUG_ERROR_ARGUMENT;
+  if (system->rows > 0 && !x) return LCPLUG_ERROR_ARGUMENT;
+  fpenv host = lcplug_fpenv_enter();
+  lcplug_problem problem = lcplug_system_problem(system);
+  job j = {.workspace = workspace, .problem = &problem, .settings = &settings, .system = system};
+  lcplug_error error = find_residual(&j, NULL, x, 1, lo, hi, 1, residual);
   lcplug_fpenv_leave(host);
   return error;
 }

@@ -64,7 +64,9 @@ extern "C" {
   X(LCPLUG_ERROR_MEMORY, 9, "out of memory")                                                       \
   X(LCPLUG_ERROR_UNSUPPORTED, 10, "this solver does not offer this friction model")                \
   X(LCPLUG_ERROR_FILE, 11, "the file cannot be read or written")                                   \
-  X(LCPLUG_ERROR_FORMAT, 12, "the file is not a whole, undamaged record")
+  X(LCPLUG_ERROR_FORMAT, 12, "the file is not a whole, undamaged record")                          \
+  X(LCPLUG_ERROR_BODY, 20, "a row names a body or a coordinate that does not exist")               \
+  X(LCPLUG_ERROR_MASS, 21, "an inverse mass is negative or not symmetric positive semidefinite")
 
 /* Why a solve ended. */
 #define LCPLUG_STATUSES(X)                                                                         \
@@ -121,7 +123,10 @@ typedef enum lcplug_error { LCPLUG_ERRORS(LCPLUG_ENUMERATOR) } lcplug_error;
 typedef enum lcplug_status { LCPLUG_STATUSES(LCPLUG_ENUMERATOR) } lcplug_status;
 typedef enum lcplug_solver { LCPLUG_SOLVERS(LCPLUG_ENUMERATOR) } lcplug_solver;
 typedef enum lcplug_friction { LCPLUG_FRICTIONS(LCPLUG_ENUMERATOR) } lcplug_friction;
-typedef enum lcplug_matrix { LCPLUG_MATRICES(LCPLUG_ENUMERATOR) } lcplug_matrix;
+typedef enum lcplug_matrix {
+  LCPLUG_MATRICES(LCPLUG_ENUMERATOR) /* the choices of the setting, and */
+  LCPLUG_MATRIX_JACOBIAN = 16        /* in lcplug_info only: the rows of a native system (native.h) */
+} lcplug_matrix;
 typedef enum lcplug_sweep { LCPLUG_SWEEPS(LCPLUG_ENUMERATOR) } lcplug_sweep;
 typedef enum lcplug_splitting { LCPLUG_SPLITTINGS(LCPLUG_ENUMERATOR) } lcplug_splitting;
 typedef enum lcplug_fallback { LCPLUG_FALLBACKS(LCPLUG_ENUMERATOR) } lcplug_fallback;
