@@ -80,7 +80,6 @@ static lcplug_error store_matrix(job *j) {
   const lcplug_problem *p = j->problem;
   lcplug_matrix matrix = j->settings->matrix;
   lcplug_error error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
-  if (!error && p->full) error = lcplug_problem_check_symmetry(p);
   if (error) return error;
   double density = 2.0 * (double)j->lower.begin[p->n] / ((double)p->n * p->n);
   if (matrix == LCPLUG_MATRIX_AUTO)
@@ -90,6 +89,11 @@ static lcplug_error store_matrix(job *j) {
   return matrix == LCPLUG_MATRIX_DENSE
              ? lcplug_operator_dense(&j->op, p, &j->layout, j->workspace)
              : lcplug_operator_sparse(&j->op, &j->lower, &j->layout, j->workspace);
+}
+
+static lcplug_error store_symmetric(job *j) {
+  lcplug_error error = store_matrix(j);
+  return !error && j->problem->full ? lcplug_problem_check_symmetry(j->problem) : error;
 }
 
 /* Orders the rows and takes what every way of solving needs. */
@@ -140,7 +144,7 @@ static void judge(job *j) {
 }
 
 static lcplug_error run_stages(job *j) {
-  lcplug_error error = store_matrix(j);
+  lcplug_error error = store_symmetric(j);
   if (!error && j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
     error = run_stage(j, STAGE_NORMALS);
     if (!error) freeze_bounds(j);
@@ -169,7 +173,7 @@ static lcplug_error run_exact(job *j) {
 /* Friction cones: the general way to store A, and a factorization beside it. */
 static lcplug_error run_newton(job *j) {
   box_source source;
-  lcplug_error error = store_matrix(j);
+  lcplug_error error = store_symmetric(j);
   if (!error)
     error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
   if (!error)
@@ -313,6 +317,16 @@ static void take_bounds(job *j, const double *lo, const double *hi, size_t step)
   }
 }
 
+/* A x with both triangles. */
+static void multiply_as_given(job *j) {
+  const lcplug_problem *p = j->problem;
+  for (int i = 0; i < p->n; i++) {
+    const double *row = p->A + (size_t)j->layout.row[i] * p->stride;
+    j->Ax[i] = 0.0;
+    for (int k = 0; k < p->n; k++) j->Ax[i] += row[j->layout.row[k]] * j->x[k];
+  }
+}
+
 lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
                              lcplug_friction friction, const double *x, size_t x_step,
                              const double *lo, const double *hi, size_t bounds_step,
@@ -333,8 +347,9 @@ lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *
     error = lcplug_model_build(&j.model, &j.layout, &j.op, last_stage(friction), j.bound, workspace);
   }
   if (!error) {
-    judge(&j);
-    *residual = j.it.residual;
+    if (problem->full) multiply_as_given(&j);
+    else j.op.table->apply(&j.op, j.x, j.Ax);
+    *residual = lcplug_residual_natural(&j.model, j.x, j.Ax);
   }
   lcplug_workspace_reset(workspace);
   lcplug_fpenv_leave(host);
