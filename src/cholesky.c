@@ -153,12 +153,13 @@ static void assemble_panel(cholesky *c, int k) {
   }
 }
 
-static void assemble(cholesky *c) {
-  for (int k = 0; k < c->supernodes; k++) {
+const double *lcplug_fronts_assembled(cholesky *c) {
+  for (int k = 0; k < c->supernodes && !c->is_assembled; k++) {
     set_local(c, &c->now[k]);
     assemble_panel(c, k);
   }
   c->is_assembled = 1;
+  return c->assembled;
 }
 
 /* --- one front --- */
@@ -208,15 +209,14 @@ static void add_columns(const cholesky *c, const update *u, int first, int last,
   }
 }
 
-/* What the children leave for the panel, and what they leave for the rows below it. */
-static void add_to_panel(const cholesky *c, const supernode *s, int count, const update *updates) {
+void lcplug_front_add_to_panel(const cholesky *c, const supernode *s, int count, const update *updates,
+                               double *panel) {
   size_t ld = (size_t)lcplug_panel_ld(s->pivots, s->below);
-  for (int k = 0; k < count; k++)
-    add_columns(c, &updates[k], 0, updates[k].from->own, c->factor + s->panel, ld);
+  for (int k = 0; k < count; k++) add_columns(c, &updates[k], 0, updates[k].from->own, panel, ld);
 }
 
-static void add_to_update(const cholesky *c, const supernode *s, int count, const update *updates,
-                          double *own) {
+void lcplug_front_add_to_update(const cholesky *c, const supernode *s, int count, const update *updates,
+                                double *own) {
   size_t ld = (size_t)lcplug_panel_pad(s->below), pad = (size_t)lcplug_panel_pad(s->pivots);
   for (int k = 0; k < count; k++)
     add_columns(c, &updates[k], updates[k].from->own, updates[k].from->below, own - pad * (ld + 1), ld);
@@ -226,7 +226,7 @@ void lcplug_cholesky_factor(cholesky *c, const double *extra) {
   int pending = 0;
   double *top[2] = {c->stack[0], c->stack[1]};
   c->perturbed = 0;
-  if (!c->is_assembled) assemble(c);
+  lcplug_fronts_assembled(c);
   for (int k = 0; k < c->supernodes; k++) {
     supernode *s = &c->now[k];
     if (hands_on(c, k)) continue;
@@ -236,13 +236,13 @@ void lcplug_cholesky_factor(cholesky *c, const double *extra) {
     pending -= waiting; /* the updates for this supernode are the last ones, ... */
     const update *updates = c->pending + pending;
     load_panel(c, s, extra);
-    add_to_panel(c, s, waiting, updates);
+    lcplug_front_add_to_panel(c, s, waiting, updates, panel);
     c->perturbed +=
         c->kernels->panel(panel, ld, s->pivots, c->floor + s->first, c->inverse + s->first);
     if (s->pivots)
       c->kernels->schur(panel + lcplug_panel_pad(s->pivots), ld, s->pivots, s->below, own, 0);
     else memset(own, 0, size * sizeof *own);
-    add_to_update(c, s, waiting, updates, own);
+    lcplug_front_add_to_update(c, s, waiting, updates, own);
     if (waiting) top[!c->side[k]] = updates[0].value; /* ... and the top of the other stack */
     if (!s->below) continue;
     c->pending[pending++] = (update){s, own};
@@ -252,7 +252,7 @@ void lcplug_cholesky_factor(cholesky *c, const double *extra) {
 
 /* --- solves --- */
 
-static void solve_forward(const cholesky *c, double *y) {
+void lcplug_fronts_forward(const cholesky *c, const double *factor, const double *inverse, double *y) {
   double *w = c->column;
   for (int k = 0; k < c->supernodes; k++) {
     const supernode *s = &c->now[k];
@@ -260,13 +260,13 @@ static void solve_forward(const cholesky *c, double *y) {
     if (!s->pivots) continue;
     memset(w + s->pivots, 0, (size_t)(ld - s->pivots) * sizeof *w);
     memcpy(w, y + s->first, (size_t)s->pivots * sizeof *w);
-    c->kernels->forward(c->factor + s->panel, ld, s->pivots, c->inverse + s->first, w);
+    c->kernels->forward(factor + s->panel, ld, s->pivots, inverse + s->first, w);
     memcpy(y + s->first, w, (size_t)s->pivots * sizeof *w);
     for (int i = 0; i < s->below; i++) y[s->rows[i]] += w[pad + i];
   }
 }
 
-static void solve_backward(const cholesky *c, double *y) {
+void lcplug_fronts_backward(const cholesky *c, const double *factor, const double *inverse, double *y) {
   double *w = c->column;
   for (int k = c->supernodes - 1; k >= 0; k--) {
     const supernode *s = &c->now[k];
@@ -276,12 +276,12 @@ static void solve_backward(const cholesky *c, double *y) {
     for (int i = s->pivots; i < pad; i++) w[i] = 0.0;
     for (int i = 0; i < s->below; i++) w[pad + i] = y[s->rows[i]];
     for (int i = pad + s->below; i < ld; i++) w[i] = 0.0;
-    c->kernels->backward(c->factor + s->panel, ld, s->pivots, c->inverse + s->first, w);
+    c->kernels->backward(factor + s->panel, ld, s->pivots, inverse + s->first, w);
     memcpy(y + s->first, w, (size_t)s->pivots * sizeof *w);
   }
 }
 
 void lcplug_cholesky_solve(const cholesky *c, double *x) {
-  solve_forward(c, x);
-  solve_backward(c, x);
+  lcplug_fronts_forward(c, c->factor, c->inverse, x);
+  lcplug_fronts_backward(c, c->factor, c->inverse, x);
 }

@@ -89,6 +89,7 @@ typedef struct cholesky {
   double *floor;         /* place -> the least acceptable pivot */
   update *pending;
   double *stack[2];
+  size_t panels, stack_size; /* of `factor` and of each stack, in doubles */
   int *local;            /* place -> row of the current panel */
   int *position, *source; /* of each number to add or copy: row of the panel, and where it comes from */
   panel_run *run;
@@ -126,5 +127,20 @@ void lcplug_cholesky_factor(cholesky *c, const double *extra);
 
 /* x <- (A_FF + diag(extra_F))^-1 x, c->kept elements. */
 void lcplug_cholesky_solve(const cholesky *c, double *x);
+
+/* The pieces, for other factorizations of the chosen rows.
+ *
+ * The panels of c->now with A in them. */
+const double *lcplug_fronts_assembled(cholesky *c);
+
+/* L^-1 and L^-T, for panels in `factor` (1 / L_ii in `inverse`). */
+void lcplug_fronts_forward(const cholesky *c, const double *factor, const double *inverse, double *y);
+void lcplug_fronts_backward(const cholesky *c, const double *factor, const double *inverse, double *y);
+
+/* Adds what the updates that wait for a supernode have for its panel, and what for the rows below. */
+void lcplug_front_add_to_panel(const cholesky *c, const supernode *s, int count, const update *updates,
+                               double *panel);
+void lcplug_front_add_to_update(const cholesky *c, const supernode *s, int count, const update *updates,
+                                double *own);
 
 #endif

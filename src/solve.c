@@ -14,6 +14,7 @@
 #include "iterate.h"
 #include "lanes.h"
 #include "model.h"
+#include "newton.h"
 #include "places.h"
 #include "problem.h"
 #include "settings.h"
@@ -105,7 +106,6 @@ static lcplug_error store_matrix(job *j) {
   const lcplug_problem *p = j->problem;
   lcplug_matrix matrix = j->settings->matrix;
   lcplug_error error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
-  if (!error && p->full) error = lcplug_problem_check_symmetry(p);
   if (error) return error;
   double density = 2.0 * (double)j->lower.begin[p->n] / ((double)p->n * p->n);
   if (matrix == LCPLUG_MATRIX_AUTO)
@@ -115,6 +115,11 @@ static lcplug_error store_matrix(job *j) {
   return matrix == LCPLUG_MATRIX_DENSE
              ? lcplug_operator_dense(&j->op, p, &j->layout, j->workspace)
              : lcplug_operator_sparse(&j->op, &j->lower, &j->layout, j->workspace);
+}
+
+static lcplug_error store_symmetric(job *j) {
+  lcplug_error error = store_matrix(j);
+  return !error && j->problem->full ? lcplug_problem_check_symmetry(j->problem) : error;
 }
 
 /* Orders the rows and takes what every way of solving needs. */
@@ -166,7 +171,7 @@ static void judge(job *j) {
 }
 
 static lcplug_error run_stages(job *j) {
-  lcplug_error error = store_matrix(j);
+  lcplug_error error = store_symmetric(j);
   if (!error && j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
     workspace_mark mark = lcplug_mark(j->workspace);
     error = run_stage(j, STAGE_NORMALS);
@@ -203,6 +208,20 @@ static lcplug_error run_exact(job *j) {
   if (error) return error;
   return lcplug_exact_solve(&source, j->settings->friction, &j->it, j->bound, j->Ax, j->memory,
                             j->workspace);
+}
+
+/* Friction cones: the general way to store A, and a factorization beside it. */
+static lcplug_error run_newton(job *j) {
+  box_source source;
+  lcplug_error error = store_symmetric(j);
+  if (!error)
+    error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
+  if (!error)
+    error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
+                               j->bound, j->workspace);
+  if (!error) error = lcplug_newton_solve(&j->model, source.factor, &j->it, j->workspace);
+  if (!error) judge(j);
+  return error;
 }
 
 static int is_exact(const job *j) {
@@ -258,9 +277,9 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
   if (error) return error;
   set_guess(j);
   begin_iteration(j, started);
-  if (j->settings->solver == LCPLUG_EXACT && !is_exact(j)) return LCPLUG_ERROR_UNSUPPORTED;
   j->solver = is_exact(j) ? LCPLUG_EXACT : j->settings->solver;
-  error = is_exact(j) ? run_exact(j) : run_stages(j);
+  if (j->settings->solver == LCPLUG_EXACT && !is_exact(j)) error = run_newton(j);
+  else error = is_exact(j) ? run_exact(j) : run_stages(j);
   if (j->solver == LCPLUG_AUTO) j->solver = j->it.solver;
   if (error) return error;
   write_solution(j, solution);

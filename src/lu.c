@@ -1,0 +1,122 @@
+/* lu.c - see lu.h.
+ *
+ * The multifrontal method of cholesky.c with every panel and every update held twice: the lower
+ * triangle, and the transpose of the upper one.  Both have the same shape and are added and
+ * eliminated by the same kernels, each with the other as its partner. */
+#include "lu.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Rows of one group stand together in the order of elimination, within one supernode. */
+static void locate_rows(lu *f) {
+  const cholesky *c = f->c;
+  for (int k = 0; k < c->supernodes; k++) {
+    const supernode *s = &c->now[k];
+    int ld = lcplug_panel_ld(s->pivots, s->below);
+    for (int j = 0; j < s->pivots; j++) {
+      int row = c->row_at[s->first + j];
+      f->ld[row] = ld;
+      f->diagonal[row] = s->panel + (size_t)j * (size_t)(ld + 1);
+    }
+  }
+}
+
+lcplug_error lcplug_lu_begin(lu *f, cholesky *c, lcplug_workspace *workspace) {
+  size_t n = (size_t)c->n;
+  *f = (lu){.c = c, .lower = c->factor, .inverse = c->inverse};
+  f->upper = TAKE(workspace, double, c->panels);
+  f->stack[0] = TAKE(workspace, double, 2 * c->stack_size);
+  f->stack[1] = TAKE(workspace, double, 2 * c->stack_size);
+  f->ones = TAKE(workspace, double, n);
+  f->vector = TAKE(workspace, double, n);
+  f->diagonal = TAKE(workspace, size_t, n);
+  f->ld = TAKE(workspace, int, n);
+  if (!f->upper || !f->stack[0] || !f->stack[1] || !f->ones || !f->vector || !f->diagonal || !f->ld)
+    return LCPLUG_ERROR_MEMORY;
+  for (size_t i = 0; i < n; i++) f->ones[i] = 1.0;
+  lcplug_cholesky_select(c, NULL);
+  locate_rows(f);
+  return LCPLUG_OK;
+}
+
+void lcplug_lu_load(lu *f) {
+  const double *assembled = lcplug_fronts_assembled(f->c);
+  memcpy(f->lower, assembled, f->c->panels * sizeof *f->lower);
+  memcpy(f->upper, assembled, f->c->panels * sizeof *f->upper);
+}
+
+/* An element above the diagonal is one below it in the transpose. */
+void lcplug_lu_add(lu *f, int i, int j, double value) {
+  size_t di = f->diagonal[i], dj = f->diagonal[j], step = (size_t)f->ld[i] + 1;
+  if (di >= dj) f->lower[dj + (di - dj) / step] += value;
+  else f->upper[di + (dj - di) / step] += value;
+}
+
+void lcplug_lu_add_block(lu *f, int first, int rows, const double *block) {
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < rows; j++) {
+      size_t d = f->diagonal[first + (i < j ? i : j)], off = (size_t)(i < j ? j - i : i - j);
+      (i < j ? f->upper : f->lower)[d + off] += *block++;
+    }
+}
+
+/* Pivots at or below this are zero but for rounding. */
+static void set_floors(const lu *f, const supernode *s) {
+  const cholesky *c = f->c;
+  size_t ld = (size_t)lcplug_panel_ld(s->pivots, s->below);
+  const double *d = f->lower + s->panel;
+  for (int j = 0; j < s->pivots; j++, d += ld + 1)
+    c->floor[s->first + j] = fmax(c->tiny * fabs(*d), DBL_MIN);
+}
+
+static size_t update_size(const supernode *s) {
+  return (size_t)s->below * (size_t)lcplug_panel_pad(s->below);
+}
+
+/* The transposes of the updates stand behind them: there, and back. */
+static void turn(update *updates, int count, int to_transpose) {
+  for (int i = 0; i < count; i++)
+    if (to_transpose) updates[i].value += update_size(updates[i].from);
+    else updates[i].value -= update_size(updates[i].from);
+}
+
+void lcplug_lu_factor(lu *f) {
+  cholesky *c = f->c;
+  int pending = 0;
+  double *top[2] = {f->stack[0], f->stack[1]};
+  for (int k = 0; k < c->supernodes; k++) {
+    supernode *s = &c->now[k];
+    double *lower = f->lower + s->panel, *upper = f->upper + s->panel, *own = top[c->side[k]];
+    double *transpose = own + update_size(s);
+    int waiting = c->waiting[k], pad = lcplug_panel_pad(s->pivots);
+    int ld = lcplug_panel_ld(s->pivots, s->below);
+    pending -= waiting; /* the updates for this supernode are the last ones, ... */
+    update *updates = c->pending + pending;
+    set_floors(f, s);
+    lcplug_front_add_to_panel(c, s, waiting, updates, lower);
+    turn(updates, waiting, 1);
+    lcplug_front_add_to_panel(c, s, waiting, updates, upper);
+    c->kernels->panels(lower, upper, ld, s->pivots, c->floor + s->first, f->inverse + s->first,
+                       f->ones);
+    c->kernels->schur_pair(upper + pad, lower + pad, ld, s->pivots, s->below, transpose, 0);
+    lcplug_front_add_to_update(c, s, waiting, updates, transpose);
+    turn(updates, waiting, 0);
+    c->kernels->schur_pair(lower + pad, upper + pad, ld, s->pivots, s->below, own, 0);
+    lcplug_front_add_to_update(c, s, waiting, updates, own);
+    if (waiting) top[!c->side[k]] = updates[0].value; /* ... and the top of the other stack */
+    if (!s->below) continue;
+    c->pending[pending++] = (update){s, own};
+    top[c->side[k]] = transpose + update_size(s);
+  }
+}
+
+void lcplug_lu_solve(const lu *f, double *x) {
+  const cholesky *c = f->c;
+  double *y = f->vector;
+  for (int p = 0; p < c->n; p++) y[p] = x[c->row_at[p]];
+  lcplug_fronts_forward(c, f->lower, f->ones, y);
+  lcplug_fronts_backward(c, f->upper, f->inverse, y);
+  for (int p = 0; p < c->n; p++) x[c->row_at[p]] = y[p];
+}
