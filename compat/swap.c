@@ -114,26 +114,29 @@ static void restore_rows(const attempt *a) {
 }
 
 /* Upstream permutes lo, hi and findex together.  The rows of one normal have bounds mu_i |x_n| with
- * the x_n of its first phase, so the largest bound of a normal and its largest mu tell all of them.
- * bound receives them in the caller's order; scratch: 2 n. */
+ * the x_n of its first phase, so the largest finite bound of a normal and its largest finite mu tell all of
+ * them; an infinite mu has an infinite bound or, without a normal force, 0.  bound receives them in the
+ * caller's order; scratch: 3 n. */
 static void upstream_bounds(const attempt *a, double *bound, double *scratch) {
   const swap_call *call = a->call;
-  double *largest_bound = scratch, *largest_mu = scratch + call->n;
-  memset(scratch, 0, 2 * (size_t)call->n * sizeof *scratch);
+  double *largest_bound = scratch, *largest_mu = scratch + call->n, *of_infinite = scratch + 2 * call->n;
+  memset(scratch, 0, 3 * (size_t)call->n * sizeof *scratch);
   for (int k = 0; k < call->n; k++) {
-    double hi = fabs(call->hi[(size_t)k * call->bounds_step]);
-    if (is_friction(call->findex, k))
-      largest_bound[call->findex[k]] = fmax(largest_bound[call->findex[k]], hi);
-    if (is_friction(a->findex, k))
-      largest_mu[a->findex[k]] = fmax(largest_mu[a->findex[k]], fabs(a->hi[k]));
+    double hi = fabs(call->hi[(size_t)k * call->bounds_step]), mu = fabs(a->hi[k]);
+    if (is_friction(call->findex, k)) {
+      double *largest = isinf(hi) ? of_infinite : largest_bound;
+      largest[call->findex[k]] = fmax(largest[call->findex[k]], hi);
+    }
+    if (is_friction(a->findex, k) && isfinite(mu))
+      largest_mu[a->findex[k]] = fmax(largest_mu[a->findex[k]], mu);
   }
   for (int i = 0; i < call->n; i++) {
     bound[i] = 0.0;
     if (!is_friction(a->findex, i)) continue;
-    double mu = fabs(a->hi[i]), most = largest_mu[a->findex[i]], its = largest_bound[a->findex[i]];
-    if (mu == most) bound[i] = its;
-    else if (isinf(most)) bound[i] = mu * fabs(call->x[(size_t)a->findex[i] * call->x_step]);
-    else bound[i] = mu / most * its;
+    int normal = a->findex[i];
+    double mu = fabs(a->hi[i]);
+    if (isinf(mu)) bound[i] = of_infinite[normal];
+    else if (mu > 0.0) bound[i] = mu / largest_mu[normal] * largest_bound[normal];
   }
 }
 
@@ -171,7 +174,7 @@ static double ask_upstream(attempt *a) {
 static int begin_attempt(attempt *a) {
   const swap_call *call = a->call;
   size_t n = call->n > 0 ? (size_t)call->n : 0;
-  double *memory = thread_memory(a->context, MEMORY_ANSWER, 11 * n + 1);
+  double *memory = thread_memory(a->context, MEMORY_ANSWER, 12 * n + 1);
   if (!memory) return 0;
   a->solution = (lcplug_solution){.x = memory,
                                   .w = wants_w(call) ? memory + n : NULL,
@@ -182,7 +185,7 @@ static int begin_attempt(attempt *a) {
   a->hi = memory + 6 * n;
   a->bound = memory + 7 * n;
   a->scratch = memory + 8 * n;
-  a->findex = (int *)(memory + 10 * n);
+  a->findex = (int *)(memory + 11 * n);
   a->problem = lcplug_problem_default();
   a->problem.n = call->n;
   a->problem.nub = call->nub > call->n ? call->n : call->nub;

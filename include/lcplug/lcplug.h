@@ -200,7 +200,7 @@ typedef struct lcplug_settings {
   int32_t stats;     /* preload: a summary on stderr at exit */
   int32_t warn;      /* preload: how many warnings to print on stderr */
   int32_t help;      /* preload: list the options on stderr */
-  int32_t reserved[13];
+  int32_t reserved[12];
 } lcplug_settings;
 
 /* The built-in settings.  Reads no environment. */

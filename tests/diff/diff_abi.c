@@ -316,6 +316,28 @@ START_TEST(w_is_complementary_to_the_letter) {
 }
 END_TEST
 
+/* Upstream leaves its frozen bounds in an order of its own.  They come back in the caller's, and with them
+ * its answer is a solution, also where one row of a contact has an infinite coefficient. */
+START_TEST(bounds_of_upstream_are_told) {
+  const symbol *s = &symbols[0];
+  setenv("LCPLUG", "solver=upstream", 1);
+  for (int k = 0; k < SIZE_ROWS; k++) {
+    const size_row *row = &size_rows[k];
+    diff_problem *p = make_problem(row->n, row->nub, row->findex, (uint64_t)k + 300);
+    for (int i = p->nub; i < p->n; i++)
+      if (diff_is_friction(p, i) && i % 2) p->hi[i] = INFINITY, p->lo[i] = -INFINITY;
+    engine_arrays e = arrays_create(p, s);
+    call_symbol(s, p, e, 0);
+    diff_answer *a = answer_of(p, e);
+    diff_expect(a->residual <= 1e-10, "%s: upstream's own answer has residual %.2e", p->name, a->residual);
+    diff_answer_free(a);
+    arrays_free(e);
+    diff_problem_free(p);
+  }
+  diff_finish();
+}
+END_TEST
+
 /* Nothing to solve, nothing to write, no crash. */
 START_TEST(no_rows_are_no_problem) {
   const symbol *s = &symbols[_i];
@@ -338,6 +360,7 @@ int main(void) {
   tcase_add_loop_test(tests, layouts_are_one_problem, 0, SYMBOLS * SOLVERS);
   tcase_add_loop_test(tests, layouts_agree_with_upstream, 0, SYMBOLS);
   tcase_add_loop_test(tests, w_is_complementary_to_the_letter, 0, SYMBOLS);
+  tcase_add_test(tests, bounds_of_upstream_are_told);
   tcase_add_loop_test(tests, no_rows_are_no_problem, 0, SYMBOLS);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
