@@ -55,13 +55,6 @@ lcplug_error lcplug_problem_check_symmetry(const lcplug_problem *p) {
   return LCPLUG_OK;
 }
 
-lcplug_error lcplug_problem_check_finite(const lcplug_problem *p) {
-  uint64_t not_finite = 0;
-  for (int i = 0; i < p->n; i++)
-    for (int j = 0; j < p->n; j++) not_finite |= lcplug_not_finite(p->A[(size_t)i * p->stride + (size_t)j]);
-  return not_finite ? LCPLUG_ERROR_NOT_FINITE : LCPLUG_OK;
-}
-
 static lcplug_error check_matrix(const lcplug_problem *p) {
   for (int i = 0; i < p->n; i++) {
     const double *row = p->A + (size_t)i * p->stride;

@@ -15,7 +15,4 @@ lcplug_error lcplug_problem_check_vectors(const lcplug_problem *problem);
 /* That a full matrix is symmetric to 1e-10 of its largest element. */
 lcplug_error lcplug_problem_check_symmetry(const lcplug_problem *problem);
 
-/* That both triangles of a full matrix are finite. */
-lcplug_error lcplug_problem_check_finite(const lcplug_problem *problem);
-
 #endif

@@ -312,32 +312,56 @@ static void multiply_as_given(job *j) {
   }
 }
 
-lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
-                             lcplug_friction friction, const double *x, size_t x_step,
-                             const double *lo, const double *hi, size_t bounds_step,
-                             double *residual) {
+typedef struct other_answer {
+  const double *x, *lo, *hi;
+  size_t x_step, bounds_step;
+} other_answer;
+
+static lcplug_error judge_other(job *j, const other_answer *a, int as_given, double *residual) {
+  lcplug_error error = begin_job(j);
+  if (!error) error = as_given ? store_matrix(j) : store_symmetric(j);
+  if (error) return error;
+  size_t x_step = a->x_step ? a->x_step : 1, bounds_step = a->bounds_step ? a->bounds_step : 1;
+  for (int i = 0; i < j->layout.n; i++) j->x[i] = a->x[(size_t)j->layout.row[i] * x_step];
+  if (a->lo && a->hi) take_bounds(j, a->lo, a->hi, bounds_step);
+  else freeze_bounds(j);
+  error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
+                             j->bound, j->workspace);
+  if (error) return error;
+  if (as_given) multiply_as_given(j);
+  else j->op.table->apply(&j->op, j->x, j->Ax);
+  *residual = lcplug_residual_natural(&j->model, j->x, j->Ax);
+  return LCPLUG_OK;
+}
+
+static lcplug_error residual_of(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                lcplug_friction friction, other_answer answer, int as_given,
+                                double *residual) {
   lcplug_settings settings = lcplug_settings_default();
   settings.friction = friction;
   if (!workspace || !problem || !residual || lcplug_settings_check(&settings))
     return LCPLUG_ERROR_ARGUMENT;
-  if (problem->n > 0 && !x) return LCPLUG_ERROR_ARGUMENT;
+  if (problem->n > 0 && !answer.x) return LCPLUG_ERROR_ARGUMENT;
   fpenv host = lcplug_fpenv_enter();
   job j = {.workspace = workspace, .problem = problem, .settings = &settings};
-  lcplug_error error = begin_job(&j);
-  if (!error && problem->full) error = lcplug_problem_check_finite(problem);
-  if (!error) error = store_matrix(&j);
-  if (!error) {
-    for (int i = 0; i < j.layout.n; i++) j.x[i] = x[(size_t)j.layout.row[i] * (x_step ? x_step : 1)];
-    if (lo && hi) take_bounds(&j, lo, hi, bounds_step ? bounds_step : 1);
-    else freeze_bounds(&j);
-    error = lcplug_model_build(&j.model, &j.layout, &j.op, last_stage(friction), j.bound, workspace);
-  }
-  if (!error) {
-    if (problem->full) multiply_as_given(&j);
-    else j.op.table->apply(&j.op, j.x, j.Ax);
-    *residual = lcplug_residual_natural(&j.model, j.x, j.Ax);
-  }
+  lcplug_error error = judge_other(&j, &answer, as_given, residual);
   lcplug_workspace_reset(workspace);
   lcplug_fpenv_leave(host);
   return error;
+}
+
+lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
+                             lcplug_friction friction, const double *x, size_t x_step,
+                             const double *lo, const double *hi, size_t bounds_step,
+                             double *residual) {
+  other_answer answer = {x, lo, hi, x_step, bounds_step};
+  return residual_of(workspace, problem, friction, answer, 0, residual);
+}
+
+lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                        lcplug_friction friction, const double *x, size_t x_step,
+                                        const double *lo, const double *hi, size_t bounds_step,
+                                        double *residual) {
+  other_answer answer = {x, lo, hi, x_step, bounds_step};
+  return residual_of(workspace, problem, friction, answer, 1, residual);
 }
