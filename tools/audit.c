@@ -176,21 +176,16 @@ static int run_in(session *s, const audit_order *order, const char *folder, char
   return status;
 }
 
-static int audit_main(const tool_command *command, int argc, char **argv) {
-  int at;
-  char *items;
-  audit_order order = {0};
-  int status = launch_read(command, argc, argv, take_option, &order, &at, &items);
-  if (status == TOOL_OK && at) {
-    session s;
-    char *folder = problem_folder(&order);
-    status = run_in(&s, &order, folder, argv + at, items);
-    session_close(&s);
-    free(folder);
-    if (status == TOOL_OK) status = launch_end_like(&s.end);
-  }
-  free(items);
+static int work(session *s, void *order, char **program, const char *items) {
+  char *folder = problem_folder(order);
+  int status = run_in(s, order, folder, program, items);
+  free(folder);
   return status;
+}
+
+static int audit_main(const tool_command *command, int argc, char **argv) {
+  audit_order order = {0};
+  return session_main(command, argc, argv, take_option, &order, work);
 }
 
 static const tool_option options[] = {

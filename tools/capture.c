@@ -48,8 +48,8 @@ static void print_summary(const session *s, const char *program, const char *fol
     fprintf(stderr, "lcplug: then a file could not be written: %s\n", strerror((int)c->write_error));
 }
 
-/* Runs the program under the order; TOOL_OK if it was started. */
-static int run_under(session *s, const capture_order *order, char **program, const char *items) {
+static int work(session *s, void *data, char **program, const char *items) {
+  const capture_order *order = data;
   if (!session_open(s, WITNESS_CAPTURE) || !session_keep_in(s, order->folder)) return TOOL_USAGE;
   s->control->min_n = (uint32_t)order->min_n;
   s->control->every = order->every;
@@ -60,18 +60,8 @@ static int run_under(session *s, const capture_order *order, char **program, con
 }
 
 static int capture_main(const tool_command *command, int argc, char **argv) {
-  int at;
-  char *items;
   capture_order order = {.every = 1, .most = 1000, .folder = "lcplug-capture"};
-  int status = launch_read(command, argc, argv, take_option, &order, &at, &items);
-  if (status == TOOL_OK && at) {
-    session s;
-    status = run_under(&s, &order, argv + at, items);
-    session_close(&s);
-    if (status == TOOL_OK) status = launch_end_like(&s.end);
-  }
-  free(items);
-  return status;
+  return session_main(command, argc, argv, take_option, &order, work);
 }
 
 static const tool_option options[] = {

@@ -146,3 +146,18 @@ void session_close(session *s) {
   if (s->control) munmap(s->control, sizeof *s->control);
   free(s->folder);
 }
+
+int session_main(const tool_command *command, int argc, char **argv, launch_option *take, void *order,
+                 session_work *work) {
+  int at;
+  char *items;
+  int status = launch_read(command, argc, argv, take, order, &at, &items);
+  if (status == TOOL_OK && at) {
+    session s;
+    status = work(&s, order, argv + at, items);
+    session_close(&s);
+    if (status == TOOL_OK) status = launch_end_like(&s.end);
+  }
+  free(items);
+  return status;
+}
