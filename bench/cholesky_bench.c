@@ -151,17 +151,25 @@ static timing time_ours(const matrix *m, const unsigned char *keep, const double
                         lcplug_workspace *workspace) {
   timing t = {0};
   cholesky c;
-  int n = m->lower.n;
-  double *x = need(malloc(sizeof(double) * (size_t)n));
+  size_t n = (size_t)m->lower.n;
+  double *x = need(calloc(n, sizeof *x)), *y = need(malloc(n * sizeof *y));
+  double *added = need(malloc(n * sizeof *added));
+  unsigned char *chosen = need(malloc(n));
   analyze(&c, m, workspace);
   MEASURE(t.analyze, analyze(&c, m, workspace));
-  MEASURE(t.factor, lcplug_cholesky_factor(&c, keep, extra));
-  for (int i = 0; i < n; i++) x[i] = 1.0;
-  lcplug_cholesky_solve(&c, x);
+  for (size_t p = 0; p < n; p++) chosen[p] = keep[c.row_at[p]];
+  lcplug_cholesky_select(&c, chosen);
+  for (size_t p = 0; p < n; p++)
+    if (chosen[p]) added[c.kept_before[p]] = extra[c.row_at[p]];
+  MEASURE(t.factor, lcplug_cholesky_factor(&c, added));
+  for (int p = 0; p < c.kept; p++) y[p] = 1.0;
+  lcplug_cholesky_solve(&c, y);
+  for (size_t p = 0; p < n; p++)
+    if (chosen[p]) x[c.row_at[p]] = y[c.kept_before[p]];
   t.residual = residual(m, keep, extra, x);
-  MEASURE(t.solve, lcplug_cholesky_solve(&c, x));
+  MEASURE(t.solve, lcplug_cholesky_solve(&c, y));
   t.nonzeros = (double)c.nonzeros, t.flops = c.flops;
-  free(x);
+  free(x), free(y), free(added), free(chosen);
   return t;
 }
 

@@ -18,6 +18,25 @@ static double clip(double value, double lo, double hi) {
   return raised > hi ? hi : raised;
 }
 
+/* ---- the kept rows -------------------------------------------------------------------------------- */
+
+static void list_kept(box *p) {
+  int k = 0;
+  for (int i = 0; i < p->rows; i++)
+    if (p->keep[i]) p->kept[k++] = i;
+  p->kept_rows = k;
+}
+
+static void gather_kept(const box *p, const double *v, double *kept) {
+  for (int c = 0; c < p->kept_rows; c++) kept[c] = v[p->kept[c]];
+}
+
+/* Into v, with zeros for the other rows. */
+static void spread_kept(const box *p, const double *kept, double *v) {
+  memset(v, 0, (size_t)p->rows * sizeof *v);
+  for (int c = 0; c < p->kept_rows; c++) v[p->kept[c]] = kept[c];
+}
+
 /* ---- dense ---------------------------------------------------------------------------------------- */
 
 static void dense_apply(const box *p, const double *x, double *y) {
@@ -27,11 +46,8 @@ static void dense_apply(const box *p, const double *x, double *y) {
 /* The kept rows as one panel, with the right side as the row below them: the factorization of the
  * panel then does the forward substitution on the way. */
 static void dense_factor_and_solve(box *p, double *v) {
-  int k = 0;
-  for (int i = 0; i < p->rows; i++)
-    if (p->keep[i]) p->kept[k++] = i;
-  p->kept_rows = k;
-  int padded = lcplug_panel_pad(k), ld = padded + PANEL_PAD;
+  list_kept(p);
+  int k = p->kept_rows, padded = lcplug_panel_pad(k), ld = padded + PANEL_PAD;
   for (int c = 0; c < k; c++) {
     const double *column = p->dense + (size_t)p->kept[c] * p->ld;
     double *to = p->panel + (size_t)c * (size_t)ld;
@@ -47,19 +63,17 @@ static void dense_factor_and_solve(box *p, double *v) {
   for (int c = 0; c < k; c++) p->vector[c] = p->panel[(size_t)c * (size_t)ld + (size_t)padded];
   for (int r = k; r < ld; r++) p->vector[r] = 0.0;
   p->kernels->backward(p->panel, ld, k, p->inverse, p->vector);
-  memset(v, 0, (size_t)p->rows * sizeof *v);
-  for (int c = 0; c < k; c++) v[p->kept[c]] = p->vector[c];
+  spread_kept(p, p->vector, v);
 }
 
 static void dense_solve(box *p, double *v) {
   int k = p->kept_rows, ld = lcplug_panel_pad(k) + PANEL_PAD;
-  for (int c = 0; c < k; c++) p->vector[c] = v[p->kept[c]];
+  gather_kept(p, v, p->vector);
   for (int r = k; r < ld; r++) p->vector[r] = 0.0;
   p->kernels->forward(p->panel, ld, k, p->inverse, p->vector);
   for (int r = k; r < ld; r++) p->vector[r] = 0.0; /* the row below takes no part */
   p->kernels->backward(p->panel, ld, k, p->inverse, p->vector);
-  memset(v, 0, (size_t)p->rows * sizeof *v);
-  for (int c = 0; c < k; c++) v[p->kept[c]] = p->vector[c];
+  spread_kept(p, p->vector, v);
 }
 
 static const box_matrix dense_matrix = {dense_apply, dense_factor_and_solve, dense_solve};
@@ -87,22 +101,30 @@ static void multiply_lower(int rows, const size_t *begin, const int *column, con
   }
 }
 
-static void sparse_apply(const box *p, const double *x, double *y) {
-  multiply_lower(p->rows, p->begin, p->column, p->value, x, y);
+static void sparse_apply(const box *p, const double *x, double *y) { lcplug_product(&p->product, x, y); }
+
+static void choose_rows(box *p) {
+  for (int k = 0; k < p->rows; k++) p->keep_all[p->place_of[k]] = p->keep[k];
+  lcplug_cholesky_select(p->factor, p->keep_all);
+  memcpy(p->chosen, p->keep, (size_t)p->rows);
+  list_kept(p);
 }
 
+/* A box has its rows in the factor's order: where all are kept there is nothing to move. */
 static void sparse_solve(box *p, double *v) {
-  for (int i = 0; i < p->rows; i++) p->vector_all[p->row[i]] = v[i];
-  lcplug_cholesky_solve(p->factor, p->vector_all);
-  for (int i = 0; i < p->rows; i++) v[i] = p->vector_all[p->row[i]];
+  if (p->kept_rows == p->rows) {
+    lcplug_cholesky_solve(p->factor, v);
+    return;
+  }
+  gather_kept(p, v, p->vector);
+  lcplug_cholesky_solve(p->factor, p->vector);
+  spread_kept(p, p->vector, v);
 }
 
 static void sparse_factor_and_solve(box *p, double *v) {
-  for (int i = 0; i < p->rows; i++) {
-    p->keep_all[p->row[i]] = p->keep[i];
-    p->extra_all[p->row[i]] = p->extra[i];
-  }
-  lcplug_cholesky_factor(p->factor, p->keep_all, p->extra_all);
+  if (memcmp(p->chosen, p->keep, (size_t)p->rows)) choose_rows(p);
+  gather_kept(p, p->extra, p->extra_kept);
+  lcplug_cholesky_factor(p->factor, p->extra_kept);
   sparse_solve(p, v);
 }
 
@@ -195,12 +217,14 @@ void lcplug_box_source_apply(const box_source *s, const double *x, double *y) {
 
 static int take_vectors(box *p, lcplug_workspace *workspace) {
   double **vectors[] = {&p->b, &p->lo,    &p->hi, &p->diagonal, &p->x,
-                        &p->w, &p->extra, &p->dx, &p->clipped,  &p->product};
+                        &p->w, &p->extra, &p->dx, &p->clipped,  &p->clipped_w};
   size_t count = sizeof vectors / sizeof *vectors, stride = (size_t)lcplug_panel_pad(p->rows);
   double *memory = TAKE(workspace, double, count * stride);
   p->place = TAKE(workspace, unsigned char, p->rows);
   p->keep = TAKE(workspace, unsigned char, p->rows);
-  if (!memory || !p->place || !p->keep) return 0;
+  p->kept = TAKE(workspace, int, p->rows);
+  p->vector = TAKE(workspace, double, stride + PANEL_PAD);
+  if (!memory || !p->place || !p->keep || !p->kept || !p->vector) return 0;
   for (size_t i = 0; i < count; i++, memory += stride) *vectors[i] = memory;
   return 1;
 }
@@ -212,11 +236,9 @@ static int cut_dense(box *p, const double *A, size_t ld, int all, lcplug_workspa
   p->kernels = lcplug_kernels_best();
   p->ld = (size_t)lcplug_panel_pad(p->rows);
   p->panel = TAKE(workspace, double, panel_ld * rows);
-  p->inverse = TAKE(workspace, double, 3 * panel_ld);
-  p->kept = TAKE(workspace, int, rows);
-  if (!p->panel || !p->inverse || !p->kept) return 0;
+  p->inverse = TAKE(workspace, double, 2 * panel_ld);
+  if (!p->panel || !p->inverse) return 0;
   p->floor = p->inverse + panel_ld;
-  p->vector = p->floor + panel_ld;
   p->dense = A;
   if (all) return 1;
   double *cut = TAKE(workspace, double, rows * p->ld);
@@ -237,37 +259,19 @@ lcplug_error lcplug_box_of_dense(box *p, const double *A, size_t ld, const int *
                                                                          : LCPLUG_ERROR_MEMORY;
 }
 
-/* The rows and columns that the box has; box_row[solver row] is the box's row, or -1.  A box of all
- * rows uses the source in place. */
-static int cut_sparse(box *p, const box_source *s, const int *box_row, lcplug_workspace *workspace) {
-  const lower_triangle *a = s->lower;
-  size_t used = 0;
+/* The product of the box's rows, and what tells the factor which of them to keep. */
+static int cut_sparse(box *p, const box_source *s, lcplug_workspace *workspace) {
+  size_t n = (size_t)s->lower->n, rows = (size_t)p->rows;
   p->matrix = &sparse_matrix;
   p->factor = s->factor;
-  p->keep_all = TAKE(workspace, unsigned char, a->n);
-  p->extra_all = TAKE(workspace, double, a->n);
-  p->vector_all = TAKE(workspace, double, a->n);
-  if (!p->keep_all || !p->extra_all || !p->vector_all) return 0;
-  memset(p->keep_all, 0, (size_t)a->n);
-  memset(p->extra_all, 0, (size_t)a->n * sizeof(double));
-  memset(p->vector_all, 0, (size_t)a->n * sizeof(double));
-  p->begin = a->begin, p->column = a->column, p->value = a->value;
-  if (p->rows == a->n) return 1;
-  size_t *begin = TAKE(workspace, size_t, p->rows + 1);
-  int *column = TAKE(workspace, int, a->begin[a->n]);
-  double *value = TAKE(workspace, double, a->begin[a->n]);
-  if (!begin || !column || !value) return 0;
-  for (int k = 0; k < p->rows; k++) {
-    begin[k] = used;
-    for (size_t e = a->begin[p->row[k]]; e < a->begin[p->row[k] + 1]; e++) {
-      column[used] = box_row[a->column[e]];
-      value[used] = a->value[e];
-      used += column[used] >= 0; /* without a branch: which columns stay is hard to predict */
-    }
-  }
-  begin[p->rows] = used;
-  p->begin = begin, p->column = column, p->value = value;
-  return 1;
+  p->keep_all = TAKE(workspace, unsigned char, n);
+  p->chosen = TAKE(workspace, unsigned char, rows);
+  p->extra_kept = TAKE(workspace, double, rows);
+  if (!p->keep_all || !p->chosen || !p->extra_kept) return 0;
+  memset(p->keep_all, 0, n);
+  memset(p->keep, 1, rows);
+  choose_rows(p);
+  return !lcplug_product_build(&p->product, p->factor, workspace);
 }
 
 static double source_diagonal(const box_source *s, int row) {
@@ -310,27 +314,27 @@ lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const doubl
                             lcplug_workspace *workspace) {
   const layout *l = s->layout;
   int n = l->n, forced = 0;
-  int *row = TAKE(workspace, int, n), *box_row = TAKE(workspace, int, n);
+  int *row = TAKE(workspace, int, n), *place_of = TAKE(workspace, int, n);
+  double *only_fixed = TAKE(workspace, double, n);
   double *pushed = TAKE(workspace, double, n + PANEL_PAD); /* A x of the fixed rows */
-  if (!row || !box_row || !pushed) return LCPLUG_ERROR_MEMORY;
-  *p = (box){.row = row, .unit = lcplug_box_source_unit(s, lo, hi)};
-  for (int i = 0; i < n; i++) {
-    double value;
-    int fixed = is_fixed(s, i, lo[i], hi[i], p->unit, &value);
-    box_row[i] = fixed ? -1 : p->rows;
-    if (fixed) forced |= (x[i] = value) != 0.0;
-    else row[p->rows++] = i;
+  if (!row || !place_of || !only_fixed || !pushed) return LCPLUG_ERROR_MEMORY;
+  *p = (box){.row = row, .place_of = place_of, .unit = lcplug_box_source_unit(s, lo, hi)};
+  for (int k = 0; k < n; k++) {
+    int i = s->factor ? s->factor->row_at[k] : k;
+    if (is_fixed(s, i, lo[i], hi[i], p->unit, &only_fixed[i])) {
+      x[i] = only_fixed[i];
+      forced |= x[i] != 0.0;
+    } else {
+      only_fixed[i] = 0.0;
+      place_of[p->rows] = k;
+      row[p->rows++] = i;
+    }
   }
   if (!take_vectors(p, workspace)) return LCPLUG_ERROR_MEMORY;
   if (!(s->dense ? cut_dense(p, s->dense, s->ld, p->rows == n, workspace)
-                 : cut_sparse(p, s, box_row, workspace)))
+                 : cut_sparse(p, s, workspace)))
     return LCPLUG_ERROR_MEMORY;
-  if (forced) {
-    double *only_fixed = TAKE(workspace, double, n);
-    if (!only_fixed) return LCPLUG_ERROR_MEMORY;
-    for (int i = 0; i < n; i++) only_fixed[i] = box_row[i] < 0 ? x[i] : 0.0;
-    lcplug_box_source_apply(s, only_fixed, pushed);
-  }
+  if (forced) lcplug_box_source_apply(s, only_fixed, pushed);
   for (int k = 0; k < p->rows; k++) {
     int i = row[k];
     p->lo[k] = lo[i];
@@ -403,7 +407,7 @@ int lcplug_box_observe(box *p, iteration *it) {
   }
   double *w = p->w;
   if (moved) {
-    w = p->product;
+    w = p->clipped_w;
     p->matrix->apply(p, p->clipped, w);
     for (int i = 0; i < p->rows; i++) w[i] -= p->b[i];
   }

@@ -5,7 +5,8 @@
  * at a bound and solve for the others; a right guess is the exact answer.  The interior point needs
  * more factorizations but no guess, and ends close enough for the active set to take over.
  *
- * A small box keeps A as a dense square, a large one as sparse rows; the methods do not know which. */
+ * A small box keeps A as a dense square, a large one as blocks of a sparse factor's pattern, its rows in
+ * the order of elimination; the methods do not know which. */
 #ifndef LCPLUG_BOX_H
 #define LCPLUG_BOX_H
 
@@ -13,6 +14,7 @@
 #include "iterate.h"
 #include "kernels.h"
 #include "layout.h"
+#include "product.h"
 #include "scan.h"
 
 /* Where a row is believed to be. */
@@ -41,22 +43,21 @@ struct box {
   unsigned char *keep;
   double *extra;
   /* scratch */
-  double *dx, *clipped, *product;
+  double *dx, *clipped, *clipped_w;
   const int *row; /* row of the box -> row in the solver's order */
+  int *kept, kept_rows; /* the rows of the last factorization */
+  double *vector;       /* on those */
   /* dense: A, columns of ld numbers, and the factor as one panel */
   const double *dense;
   size_t ld;
   const cholesky_kernels *kernels;
-  double *panel, *inverse, *floor, *vector;
-  int *kept;
-  int kept_rows;
-  /* sparse: the lower triangle by rows, the diagonal last, and the factor on the solver's rows */
-  const size_t *begin;
-  const int *column;
-  const double *value;
+  double *panel, *inverse, *floor;
+  /* sparse: products, and the factor on all rows of the matrix */
+  block_product product;
   cholesky *factor;
-  unsigned char *keep_all;
-  double *extra_all, *vector_all;
+  const int *place_of; /* row of the box -> place in the factor */
+  unsigned char *keep_all, *chosen; /* chosen: what the factor's present subset is */
+  double *extra_kept;
 };
 
 /* The matrix that boxes are cut from, in the solver's order: one of the two. */

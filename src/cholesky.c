@@ -4,8 +4,9 @@
  * that its children left, eliminates its pivots by dense kernels, and leaves an update for its parent.
  *
  * A subset of the rows only shortens the lists: every panel is cut down to the kept rows before any
- * arithmetic is done.  A supernode that has lost all its pivots hands on the update that waits for it;
- * only if there are several it adds them up.
+ * arithmetic is done, and A is put in its place there, once for all factorizations of the subset.  A
+ * supernode that has lost all its pivots hands on the update that waits for it; only if there are
+ * several it adds them up.
  *
  * Updates live on two stacks, a supernode's own on another one than its children's: so theirs can be
  * dropped as soon as they are added, and nothing moves. */
@@ -19,28 +20,21 @@ enum { SHORT_RUN = 16 };
 
 /* --- the subset --- */
 
-/* Numbers the kept rows in elimination order. */
+/* Numbers the kept rows. */
 static void number_rows(cholesky *c, const unsigned char *keep) {
   int kept = 0;
   for (int p = 0; p < c->n; p++) {
-    int i = c->row_at[p];
     c->kept_before[p] = kept;
-    c->kept_row[kept] = i;
-    kept += !keep || keep[i];
+    kept += !keep || keep[p];
   }
   c->kept_before[c->n] = c->kept = kept;
 }
 
-static void add_diagonal(cholesky *c, const double *extra) {
-  for (int p = 0; p < c->kept; p++) c->added[p] = extra ? extra[c->kept_row[p]] : 0.0;
-}
-
 /* A supernode and its rows below, cut down to what is kept. */
-static void cut_supernode(const cholesky *c, const supernode *f, supernode *s, int *rows) {
+static void cut_supernode(const cholesky *c, const supernode *f, supernode *s) {
   const int *before = c->kept_before;
-  int below = 0;
-  *s = *f;
-  if (c->kept == c->n) return;
+  int below = 0, *rows = s->rows;
+  s->parent = f->parent;
   s->first = before[f->first];
   s->pivots = before[f->first + f->pivots] - s->first;
   for (int i = 0; i < f->below; i++) {
@@ -49,7 +43,6 @@ static void cut_supernode(const cholesky *c, const supernode *f, supernode *s, i
     below += before[p + 1] - before[p];
   }
   s->below = below;
-  s->rows = rows;
 }
 
 /* The sum of (below + j)^2 over the pivots j = 1 .. pivots. */
@@ -62,15 +55,15 @@ static int hands_on(const cholesky *c, int k) { return !c->now[k].pivots && c->w
 
 /* All supernodes of the subset, their panels, and how many updates will wait for each. */
 static void cut_supernodes(cholesky *c) {
-  int *rows = c->now_rows;
+  int *rows = c->now_rows, *at = c->now_at;
   size_t panels = 0;
   memset(c->waiting, 0, (size_t)c->supernodes * sizeof *c->waiting);
   c->nonzeros = 0, c->flops = 0.0;
   for (int k = 0; k < c->supernodes; k++) {
     supernode *s = &c->now[k];
-    cut_supernode(c, &c->full[k], s, rows);
-    if (rows) rows += s->below;
-    s->panel = panels;
+    *s = (supernode){.rows = rows, .at = at, .panel = panels};
+    cut_supernode(c, &c->full[k], s);
+    rows += s->below, at += s->below;
     panels += (size_t)lcplug_panel_ld(s->pivots, s->below) * (size_t)s->pivots;
     if (s->parent >= 0) c->waiting[s->parent] += hands_on(c, k) ? c->waiting[k] : s->below > 0;
     c->nonzeros += (size_t)s->pivots * (size_t)s->below +
@@ -88,31 +81,49 @@ static void choose_sides(cholesky *c) {
   }
 }
 
-/* --- one front --- */
-
-/* Positions that follow each other, as runs; 0 if those would be too short to pay. */
-static int find_runs(const int *position, int count, panel_run *run) {
-  int breaks = 0, runs = 0;
-  for (int k = 1; k < count; k++) breaks += position[k] != position[k - 1] + 1;
-  if (count < SHORT_RUN * (breaks + 1)) return 0;
-  for (int k = 0; k < count; k++)
-    if (k && position[k] == position[k - 1] + 1)
-      run[runs - 1].count++;
-    else
-      run[runs++] = (panel_run){k, position[k], 1};
-  return runs;
+/* The rows of a supernode's front: its pivots, then from a multiple of PANEL_PAD on those below. */
+static void set_local(cholesky *c, const supernode *s) {
+  for (int i = 0; i < s->below; i++) c->local[s->rows[i]] = lcplug_panel_pad(s->pivots) + i;
 }
 
-/* Where the elements of a cluster's columns go in the panel: `position` and, unless all rows are kept,
- * which of them are kept: `source`.  Returns how many. */
+/* Where the rows of a child's update go in the front of the supernode that adds it up. */
+static void aim_update(const cholesky *c, const supernode *s, supernode *child) {
+  int last = s->first + s->pivots, breaks = 0, own = 0;
+  int *at = child->at;
+  for (int i = 0; i < child->below; i++) {
+    int p = child->rows[i];
+    own += p < last;
+    at[i] = p < last ? p - s->first : c->local[p];
+    breaks += i > 0 && at[i] != at[i - 1] + 1;
+  }
+  child->own = own;
+  child->long_runs = child->below >= SHORT_RUN * (breaks + 1);
+}
+
+void lcplug_cholesky_select(cholesky *c, const unsigned char *keep) {
+  int pending = 0;
+  if (!c->n) return;
+  number_rows(c, keep);
+  cut_supernodes(c);
+  choose_sides(c);
+  c->is_assembled = 0;
+  for (int k = 0; k < c->supernodes; k++) {
+    supernode *s = &c->now[k];
+    if (hands_on(c, k)) continue;
+    set_local(c, s);
+    pending -= c->waiting[k]; /* the updates that wait for this supernode are the last ones */
+    for (int i = 0; i < c->waiting[k]; i++) aim_update(c, s, c->pending[pending + i].from);
+    if (s->below) c->pending[pending++] = (update){s, NULL};
+  }
+}
+
+/* --- A --- */
+
+/* The elements of a cluster's columns that are kept: `source`, and their rows of the panel:
+ * `position`.  Returns how many. */
 static int locate_elements(cholesky *c, const supernode *s, int a) {
   const int *before = c->kept_before, *place = c->place + c->place_begin[a];
   int length = c->place_begin[a + 1] - c->place_begin[a], last = s->first + s->pivots, count = 0;
-  if (c->kept == c->n) {
-    for (int k = 0; k < length; k++)
-      c->position[k] = place[k] < last ? place[k] - s->first : c->local[place[k]];
-    return length;
-  }
   for (int k = 0; k < length; k++) {
     int p = before[place[k]];
     c->source[count] = k;
@@ -122,99 +133,120 @@ static int locate_elements(cholesky *c, const supernode *s, int a) {
   return count;
 }
 
-/* A + diag(extra) in the panel of supernode k. */
+/* A in the panel of supernode k. */
 static void assemble_panel(cholesky *c, int k) {
   const supernode *f = &c->full[k], *s = &c->now[k];
   const int *position = c->position, *source = c->source;
-  int all = c->kept == c->n;
   size_t ld = (size_t)lcplug_panel_ld(s->pivots, s->below);
-  double *to = c->factor + s->panel;
+  double *to = c->assembled + s->panel;
   memset(to, 0, ld * (size_t)s->pivots * sizeof *to);
   for (int a = f->cluster; a < f->cluster + f->clusters; a++) {
-    int count = locate_elements(c, s, a), first = c->cluster_first[a], skip = 0;
+    int count = locate_elements(c, s, a), skip = 0;
     const double *from = c->value + c->value_begin[a];
     size_t length = (size_t)(c->place_begin[a + 1] - c->place_begin[a]);
-    int runs = all ? find_runs(position, count, c->run) : 0;
-    for (int p = first; p < c->cluster_first[a + 1]; p++, from += length) {
+    for (int p = c->cluster_first[a]; p < c->cluster_first[a + 1]; p++, from += length) {
       if (c->kept_before[p] == c->kept_before[p + 1]) continue;
-      if (runs)
-        c->kernels->add_runs(to, from, c->run, runs);
-      else if (all)
-        for (int i = skip; i < count; i++) to[position[i]] = from[i];
-      else
-        for (int i = skip; i < count; i++) to[position[i]] = from[source[i]];
+      for (int i = skip; i < count; i++) to[position[i]] = from[source[i]];
       skip++;
       to += ld;
     }
   }
-  to = c->factor + s->panel;
-  for (int j = 0; j < s->pivots; j++, to += ld + 1) {
-    *to += c->added[s->first + j];
+}
+
+static void assemble(cholesky *c) {
+  for (int k = 0; k < c->supernodes; k++) {
+    set_local(c, &c->now[k]);
+    assemble_panel(c, k);
+  }
+  c->is_assembled = 1;
+}
+
+/* --- one front --- */
+
+/* A + diag(extra) in the panel of a supernode. */
+static void load_panel(cholesky *c, const supernode *s, const double *extra) {
+  size_t ld = (size_t)lcplug_panel_ld(s->pivots, s->below);
+  double *to = c->factor + s->panel;
+  memcpy(to, c->assembled + s->panel, ld * (size_t)s->pivots * sizeof *to);
+  for (int j = s->first; j < s->first + s->pivots; j++, to += ld + 1) {
+    if (extra) *to += extra[j];
     double floor = c->tiny * *to;
-    c->floor[s->first + j] = floor > DBL_MIN ? floor : DBL_MIN;
+    c->floor[j] = floor > DBL_MIN ? floor : DBL_MIN;
   }
 }
 
-/* Adds a child's update to the panel and to the supernode's own update. */
-static void add_update(const cholesky *c, const supernode *s, const update *u, double *own) {
-  int last = s->first + s->pivots, pad = lcplug_panel_pad(s->pivots), *at = c->position;
-  size_t ld = (size_t)lcplug_panel_ld(s->pivots, s->below), ldu = (size_t)lcplug_panel_pad(u->size);
-  size_t ld_own = (size_t)lcplug_panel_pad(s->below);
+/* Positions that follow each other, as runs. */
+static int find_runs(const int *position, int count, panel_run *run) {
+  int runs = 0;
+  for (int k = 0; k < count; k++)
+    if (k && position[k] == position[k - 1] + 1)
+      run[runs - 1].count++;
+    else
+      run[runs++] = (panel_run){k, position[k], 1};
+  return runs;
+}
+
+/* Adds columns first .. last of a child's update to where they belong: `to` is the column of the child's
+ * row at[first], and they are ld apart per row of the front. */
+static void add_columns(const cholesky *c, const update *u, int first, int last, double *to, size_t ld) {
+  const supernode *child = u->from;
+  const int *at = child->at;
+  int size = child->below;
+  size_t ldu = (size_t)lcplug_panel_pad(size);
   panel_run *run = c->run;
-  for (int k = 0; k < u->size; k++)
-    at[k] = u->rows[k] < last ? u->rows[k] - s->first : c->local[u->rows[k]];
-  int runs = find_runs(at, u->size, run), long_runs = runs > 0;
-  for (int k = 0; k < u->size; k++) {
+  int runs = child->long_runs ? find_runs(at + first, size - first, run) : 0;
+  for (int k = first; k < last; k++) {
     const double *from = u->value + (size_t)k * ldu;
-    double *to = u->rows[k] < last ? c->factor + s->panel + (size_t)at[k] * ld
-                                   : own + (size_t)(at[k] - pad) * ld_own - pad;
-    if (!long_runs) {
-      for (int i = k; i < u->size; i++) to[at[i]] += from[i];
+    double *column = to + (size_t)at[k] * ld;
+    if (!child->long_runs) {
+      for (int i = k; i < size; i++) column[at[i]] += from[i];
       continue;
     }
-    c->kernels->add_runs(to, from, run, runs);
+    c->kernels->add_runs(column, from + first, run, runs);
     run->from++, run->to++; /* the triangle: the next column starts one row lower */
     if (!--run->count) run++, runs--;
   }
 }
 
-static void add_updates(cholesky *c, const supernode *s, int count, const update *updates,
-                        double *own) {
-  size_t ld = (size_t)lcplug_panel_pad(s->below);
-  for (int k = 0; k < s->below; k++)
-    memset(own + (size_t)k * ld + k, 0, (ld - (size_t)k) * sizeof *own);
-  for (int k = 0; k < count; k++) add_update(c, s, &updates[k], own);
+/* What the children leave for the panel, and what they leave for the rows below it. */
+static void add_to_panel(const cholesky *c, const supernode *s, int count, const update *updates) {
+  size_t ld = (size_t)lcplug_panel_ld(s->pivots, s->below);
+  for (int k = 0; k < count; k++)
+    add_columns(c, &updates[k], 0, updates[k].from->own, c->factor + s->panel, ld);
 }
 
-void lcplug_cholesky_factor(cholesky *c, const unsigned char *keep, const double *extra) {
+static void add_to_update(const cholesky *c, const supernode *s, int count, const update *updates,
+                          double *own) {
+  size_t ld = (size_t)lcplug_panel_pad(s->below), pad = (size_t)lcplug_panel_pad(s->pivots);
+  for (int k = 0; k < count; k++)
+    add_columns(c, &updates[k], updates[k].from->own, updates[k].from->below, own - pad * (ld + 1), ld);
+}
+
+void lcplug_cholesky_factor(cholesky *c, const double *extra) {
   int pending = 0;
   double *top[2] = {c->stack[0], c->stack[1]};
-  if (!c->n) return;
-  number_rows(c, keep);
-  add_diagonal(c, extra);
-  cut_supernodes(c);
-  choose_sides(c);
   c->perturbed = 0;
+  if (!c->is_assembled) assemble(c);
   for (int k = 0; k < c->supernodes; k++) {
-    const supernode *s = &c->now[k];
+    supernode *s = &c->now[k];
     if (hands_on(c, k)) continue;
     double *panel = c->factor + s->panel, *own = top[c->side[k]];
     int waiting = c->waiting[k], ld = lcplug_panel_ld(s->pivots, s->below);
-    for (int i = 0; i < s->below; i++) c->local[s->rows[i]] = lcplug_panel_pad(s->pivots) + i;
-    assemble_panel(c, k);
-    if (waiting) { /* for this supernode: the last ones, and the top of the other stack */
-      pending -= waiting;
-      add_updates(c, s, waiting, c->pending + pending, own);
-      top[!c->side[k]] = c->pending[pending].value;
-    }
+    size_t size = (size_t)s->below * (size_t)lcplug_panel_pad(s->below);
+    pending -= waiting; /* the updates for this supernode are the last ones, ... */
+    const update *updates = c->pending + pending;
+    load_panel(c, s, extra);
+    add_to_panel(c, s, waiting, updates);
     c->perturbed +=
         c->kernels->panel(panel, ld, s->pivots, c->floor + s->first, c->inverse + s->first);
-    if (!s->below) continue;
     if (s->pivots)
-      c->kernels->schur(panel + lcplug_panel_pad(s->pivots), ld, s->pivots, s->below, own,
-                        waiting > 0);
-    c->pending[pending++] = (update){s->rows, s->below, own};
-    top[c->side[k]] = own + (size_t)s->below * (size_t)lcplug_panel_pad(s->below);
+      c->kernels->schur(panel + lcplug_panel_pad(s->pivots), ld, s->pivots, s->below, own, 0);
+    else memset(own, 0, size * sizeof *own);
+    add_to_update(c, s, waiting, updates, own);
+    if (waiting) top[!c->side[k]] = updates[0].value; /* ... and the top of the other stack */
+    if (!s->below) continue;
+    c->pending[pending++] = (update){s, own};
+    top[c->side[k]] = own + size;
   }
 }
 
@@ -250,10 +282,6 @@ static void solve_backward(const cholesky *c, double *y) {
 }
 
 void lcplug_cholesky_solve(const cholesky *c, double *x) {
-  double *y = c->vector;
-  for (int p = 0; p < c->kept; p++) y[p] = x[c->kept_row[p]];
-  solve_forward(c, y);
-  solve_backward(c, y);
-  if (c->kept < c->n) memset(x, 0, (size_t)c->n * sizeof *x);
-  for (int p = 0; p < c->kept; p++) x[c->kept_row[p]] = y[p];
+  solve_forward(c, x);
+  solve_backward(c, x);
 }

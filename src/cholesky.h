@@ -1,16 +1,19 @@
 /* cholesky.h - sparse direct factorization of A_FF + diag(extra), for many subsets F of one pattern.
  *
- * An interior-point or active-set method factorizes the same matrix again and again, with other rows
- * left out and another diagonal added.  The pattern is analyzed once, for all rows; a factorization
- * then shrinks every dense panel to the rows that are kept.
+ * An interior-point method factorizes the same matrix again and again with another diagonal added, an
+ * active-set method with other rows left out.  The pattern is analyzed once, for all rows; a subset then
+ * shrinks every dense panel to the rows that are kept.
  *
  *     lcplug_cholesky_analyze(&c, &lower, layout->groups, layout->group_first, workspace);
+ *     lcplug_cholesky_select(&c, keep);
  *     for (...) {
- *       lcplug_cholesky_factor(&c, keep, extra);
+ *       lcplug_cholesky_factor(&c, extra);
  *       lcplug_cholesky_solve(&c, x);
  *     }
  *
- * One cholesky belongs to one thread: it holds the factor and the scratch of a solve. */
+ * Everybody counts rows in the order in which they are eliminated, their places: c.row_at tells which
+ * row of the matrix that is.  One cholesky belongs to one thread: it holds the factor and the scratch
+ * of a solve. */
 #ifndef LCPLUG_CHOLESKY_H
 #define LCPLUG_CHOLESKY_H
 
@@ -31,13 +34,15 @@ typedef struct supernode {
   int cluster;  /* its first cluster, and how many it has */
   int clusters;
   int *rows;    /* places of the rows below, ascending */
+  /* The front that adds up what this supernode leaves: where its rows are there, how many of them
+   * among the pivots, and whether they stand together. */
+  int *at, own, long_runs;
   size_t panel; /* offset of the panel */
 } supernode;
 
 /* A matrix that a finished supernode has left for its parent: lower, square, column-major. */
 typedef struct update {
-  const int *rows; /* what its rows are */
-  int size;
+  supernode *from; /* its rows are those below that one */
   double *value;
 } update;
 
@@ -66,25 +71,28 @@ typedef struct cholesky {
   size_t *value_begin;  /* of a cluster's columns; each is as long as the list of places */
   double *value;
 
-  /* The last factorization.  Places count kept rows only. */
+  /* The subset.  Places count kept rows only. */
   int kept;
-  int *kept_row;    /* place -> row */
-  int *kept_before; /* n + 1 of them: kept rows among the first ones in elimination order */
+  int *kept_before;  /* n + 1 of them: place among all -> place among the kept */
   supernode *now;
-  int *now_rows;    /* storage of now[].rows where they differ from full[].rows */
+  int *now_rows, *now_at; /* storage of now[].rows and now[].at */
+  int *waiting;        /* updates that wait for a supernode */
+  unsigned char *side; /* the stack that a supernode's update goes to */
+  double *assembled;   /* panels of `now` with A in them, ... */
+  int is_assembled;    /* ... which the first factorization puts there */
+
+  /* The last factorization. */
   double *factor;   /* panels of `now` */
   double *inverse;  /* place -> 1 / L_ii, or 0 for a pivot left out */
 
   /* Scratch. */
-  double *added, *floor; /* place -> extra, and the least acceptable pivot */
-  int *waiting;          /* updates that wait for a supernode */
-  unsigned char *side;   /* the stack that a supernode's update goes to */
+  double *floor;         /* place -> the least acceptable pivot */
   update *pending;
   double *stack[2];
   int *local;            /* place -> row of the current panel */
   int *position, *source; /* of each number to add or copy: row of the panel, and where it comes from */
   panel_run *run;
-  double *vector, *column;
+  double *column;
   size_t *target;        /* row -> where its elements of the current cluster go in `value` ... */
   int *stride;           /* ... and how far apart they are */
 
@@ -108,11 +116,15 @@ lcplug_error lcplug_cholesky_analyze(cholesky *c, const lower_triangle *a, int g
 /* New values for the pattern that was analyzed (elements may be missing, none may be new). */
 void lcplug_cholesky_load(cholesky *c, const lower_triangle *a);
 
-/* Factorizes the rows with keep[i] != 0 of A + diag(extra).  keep NULL: all rows; extra NULL: zeros.
- * What is passed must be finite. */
-void lcplug_cholesky_factor(cholesky *c, const unsigned char *keep, const double *extra);
+/* Chooses the rows with keep[place] != 0, NULL: all of them, and counts them in c->kept.  To be called
+ * after new values, too. */
+void lcplug_cholesky_select(cholesky *c, const unsigned char *keep);
 
-/* x <- (A_FF + diag(extra_F))^-1 x_F; rows that are not kept come out 0. */
+/* Factorizes the chosen rows of A + diag(extra).  extra has c->kept elements, NULL: zeros, which must be
+ * finite. */
+void lcplug_cholesky_factor(cholesky *c, const double *extra);
+
+/* x <- (A_FF + diag(extra_F))^-1 x, c->kept elements. */
 void lcplug_cholesky_solve(const cholesky *c, double *x);
 
 #endif

@@ -139,8 +139,7 @@ static lcplug_error list_below(cholesky *c, builder *m) {
   }
   for (int a = 1; a <= c->clusters; a++) begin[a + 1] += begin[a];
   int *user = TAKE(m->workspace, int, total), *storage = TAKE(m->workspace, int, rows);
-  c->now_rows = TAKE(m->workspace, int, rows);
-  if (!user || !storage || !c->now_rows) return LCPLUG_ERROR_MEMORY;
+  if (!user || !storage) return LCPLUG_ERROR_MEMORY;
   for (int s = 0; s < c->supernodes; s++) {
     const front *f = &m->e.front[c->full[s].parent];
     for (int k = 0; k < f->clusters; k++) user[begin[m->old_to_new[f->cluster[k]] + 1]++] = s;
@@ -216,28 +215,26 @@ static size_t largest_stack(const cholesky *c, size_t *alive) {
 /* Everything that is one number per row or per supernode. */
 static int take_vectors(cholesky *c, lcplug_workspace *workspace) {
   int n = c->n;
-  c->kept_row = TAKE(workspace, int, n);
   c->kept_before = TAKE(workspace, int, n + 1);
   c->inverse = TAKE(workspace, double, n);
-  c->added = TAKE(workspace, double, n);
   c->floor = TAKE(workspace, double, n);
   c->local = TAKE(workspace, int, n + 1);
-  c->vector = TAKE(workspace, double, n);
   c->target = TAKE(workspace, size_t, n);
   c->stride = TAKE(workspace, int, n);
   c->now = TAKE(workspace, supernode, c->supernodes);
   c->waiting = TAKE(workspace, int, c->supernodes);
   c->side = TAKE(workspace, unsigned char, c->supernodes);
   c->pending = TAKE(workspace, update, c->supernodes);
-  return c->kept_row && c->kept_before && c->inverse && c->added && c->floor && c->local &&
-         c->vector && c->target && c->stride && c->now && c->waiting && c->side && c->pending;
+  return c->kept_before && c->inverse && c->floor && c->local && c->target && c->stride && c->now &&
+         c->waiting && c->side && c->pending;
 }
 
 static lcplug_error take_memory(cholesky *c, lcplug_workspace *workspace) {
-  size_t panels = 0;
+  size_t panels = 0, rows = 0;
   int tallest = 0;
   for (int s = 0; s < c->supernodes; s++) {
     supernode *f = &c->full[s];
+    rows += (size_t)f->below;
     int ld = lcplug_panel_ld(f->pivots, f->below);
     f->panel = panels;
     panels += (size_t)ld * (size_t)f->pivots;
@@ -246,15 +243,18 @@ static lcplug_error take_memory(cholesky *c, lcplug_workspace *workspace) {
   size_t *alive = TAKE(workspace, size_t, c->supernodes);
   if (!alive) return LCPLUG_ERROR_MEMORY;
   size_t most = largest_stack(c, alive);
+  c->assembled = TAKE(workspace, double, panels);
   c->factor = TAKE(workspace, double, panels);
+  c->now_rows = TAKE(workspace, int, rows);
+  c->now_at = TAKE(workspace, int, rows);
   c->stack[0] = TAKE(workspace, double, most);
   c->stack[1] = TAKE(workspace, double, most);
   c->position = TAKE(workspace, int, tallest);
   c->source = TAKE(workspace, int, tallest);
   c->run = TAKE(workspace, panel_run, tallest);
   c->column = TAKE(workspace, double, tallest);
-  if (!take_vectors(c, workspace) || !c->factor || !c->stack[0] || !c->stack[1] || !c->position ||
-      !c->source || !c->run || !c->column)
+  if (!take_vectors(c, workspace) || !c->assembled || !c->factor || !c->now_rows || !c->now_at ||
+      !c->stack[0] || !c->stack[1] || !c->position || !c->source || !c->run || !c->column)
     return LCPLUG_ERROR_MEMORY;
   memset(c->local, 0, (size_t)(c->n + 1) * sizeof *c->local);
   return LCPLUG_OK;
@@ -278,7 +278,6 @@ static int take_structure(cholesky *c, int clusters, int edges, lcplug_workspace
 /* One cluster, one supernode, nothing to order. */
 static lcplug_error analyze_dense(cholesky *c, lcplug_workspace *workspace) {
   if (!take_structure(c, 1, 0, workspace)) return LCPLUG_ERROR_MEMORY;
-  c->now_rows = NULL;
   c->clusters = c->supernodes = 1;
   c->cluster_first[0] = 0, c->cluster_first[1] = c->n;
   c->neighbour_begin[0] = c->neighbour_begin[1] = 0;

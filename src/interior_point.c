@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "box.h"
+#include "pair.h"
 
 /* In units of the first mu: from here on the active set may try to finish; from here on steps that
  * bring nothing are counted; here nothing is left. */
@@ -27,54 +28,84 @@ enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 1, MOST_IDLE = 5, MOST_RECOVERIES 
 static const double COARSE = 1e-8;
 enum { MOST_LOST = 3, PLAIN_STEPS = 3 };
 
+/* The lower or the upper bounds of all rows, and the step of their slacks and multipliers.  Where a row
+ * has no such bound z, ds, dz and c are 0, and s is 1. */
+typedef struct side {
+  double sign;               /* s = sign (x - bound) */
+  int bounds;                /* how many rows have one */
+  double *has;               /* 1 or 0 */
+  double *s, *z;
+  double *inverse_s, *inverse_z;
+  double *ds, *dz;
+  double *c;                 /* the change of s z that the step is to make */
+  double *ds_more, *dz_more; /* the step with one more corrector */
+} side;
+
 typedef struct interior {
   box *p;
-  double *x, *r;                /* iterate; dual residual A x - b - sum sign z */
-  double *dx, *rhs;             /* its step */
-  int pairs;
-  int *row;                     /* of each pair: its row, */
-  double *sign, *s, *z;         /* slack and multiplier, */
-  double *ds, *dz, *c;          /* their step, and the change of s z that the step is to make */
-  double *ds_more, *dz_more;    /* what one more corrector would add */
-  unsigned char *seen;          /* places of the rows at the last look */
-  double mu;                    /* mean of s z */
+  int padded;           /* rows, and one more where these are odd: it has no bounds and x = 0 */
+  double *x, *r;        /* iterate; dual residual A x - b - sum sign z */
+  double *dx, *rhs;     /* its step */
+  side side[2];         /* lower, upper */
+  unsigned char *seen;  /* places of the rows at the last look */
+  double mu;            /* mean of s z */
   double lowest_mu;
-  int lost;                     /* steps that did not lower it */
-  int cautious;                 /* plain steps to take */
+  int lost;             /* steps that did not lower it */
+  int cautious;         /* plain steps to take */
 } interior;
 
+#define FOR_SIDES(v, b) for (side *b = (v)->side; b < (v)->side + 2; b++)
+#define FOR_PAIRS(v, i) for (int i = 0; i < (v)->padded; i += 2)
+
 static int take_vectors(interior *v, int rows, lcplug_workspace *workspace) {
+  v->padded = (rows + 1) & ~1;
   double **by_row[] = {&v->x, &v->r, &v->dx, &v->rhs};
-  double **by_pair[] = {&v->sign, &v->s, &v->z, &v->ds, &v->dz, &v->c, &v->ds_more, &v->dz_more};
   for (size_t i = 0; i < sizeof by_row / sizeof *by_row; i++)
-    if (!(*by_row[i] = TAKE(workspace, double, rows))) return 0;
-  for (size_t i = 0; i < sizeof by_pair / sizeof *by_pair; i++)
-    if (!(*by_pair[i] = TAKE(workspace, double, 2 * rows))) return 0;
-  v->row = TAKE(workspace, int, 2 * rows);
+    if (!(*by_row[i] = TAKE(workspace, double, v->padded))) return 0;
+  FOR_SIDES(v, b) {
+    double **of_side[] = {&b->has, &b->s,  &b->z, &b->inverse_s, &b->inverse_z,
+                          &b->ds,  &b->dz, &b->c, &b->ds_more,   &b->dz_more};
+    for (size_t i = 0; i < sizeof of_side / sizeof *of_side; i++)
+      if (!(*of_side[i] = TAKE(workspace, double, v->padded))) return 0;
+  }
   v->seen = TAKE(workspace, unsigned char, rows);
-  return v->row && v->seen;
+  return v->seen != NULL;
 }
 
-static void add_pair(interior *v, int row, double sign, double slack, double multiplier) {
-  int k = v->pairs++;
-  v->row[k] = row;
-  v->sign[k] = sign;
-  v->s[k] = slack;
-  v->z[k] = multiplier;
+static int bounds(const interior *v) { return v->side[0].bounds + v->side[1].bounds; }
+
+static void set_bound(side *b, int row, int has, double slack, double multiplier) {
+  b->bounds += has;
+  b->has[row] = has;
+  b->s[row] = has ? slack : 1.0;
+  b->z[row] = has ? multiplier : 0.0;
 }
 
-static double mean_product(const interior *v) {
-  double sum = 0.0;
-  for (int k = 0; k < v->pairs; k++) sum += v->s[k] * v->z[k];
-  return v->pairs ? sum / v->pairs : 0.0;
+/* The mean of (s + step ds) (z + step dz). */
+static double mean_product_after(interior *v, double step) {
+  pair sum = pair_of(0.0), t = pair_of(step);
+  FOR_SIDES(v, b)
+    if (b->bounds) FOR_PAIRS(v, i)
+        sum += (pair_at(b->s + i) + t * pair_at(b->ds + i)) * (pair_at(b->z + i) + t * pair_at(b->dz + i));
+  return bounds(v) ? pair_sum(sum) / bounds(v) : 0.0;
+}
+
+static double mean_product(interior *v) {
+  pair sum = pair_of(0.0);
+  FOR_SIDES(v, b)
+    if (b->bounds) FOR_PAIRS(v, i) sum += pair_at(b->s + i) * pair_at(b->z + i);
+  return bounds(v) ? pair_sum(sum) / bounds(v) : 0.0;
 }
 
 /* Products that differ by orders of magnitude make the first steps short: brings each within a
  * factor of ten of their mean by its multiplier. */
 static void balance(interior *v) {
   double mu = mean_product(v);
-  for (int k = 0; k < v->pairs; k++)
-    v->z[k] = fmin(fmax(v->z[k], 0.1 * mu / v->s[k]), 10.0 * mu / v->s[k]);
+  FOR_SIDES(v, b)
+    for (int i = 0; i < v->p->rows; i++) {
+      double middle = b->has[i] * mu / b->s[i];
+      b->z[i] = fmin(fmax(b->z[i], 0.1 * middle), 10.0 * middle);
+    }
 }
 
 /* Moves x inside its bounds and gives every bound a multiplier that fits w. */
@@ -82,6 +113,7 @@ static void begin(interior *v) {
   box *p = v->p;
   double least = DBL_MIN; /* a row of zeros counts as the rounding error of the largest row */
   for (int i = 0; i < p->rows; i++) least = fmax(least, DBL_EPSILON * p->diagonal[i]);
+  v->side[0].bounds = v->side[1].bounds = 0;
   for (int i = 0; i < p->rows; i++) {
     int has_lo = p->lo[i] > -INFINITY, has_hi = p->hi[i] < INFINITY;
     double room = fmax(fabs(p->x[i]), p->unit / fmax(p->diagonal[i], least));
@@ -89,9 +121,13 @@ static void begin(interior *v) {
     double x = p->x[i];
     if (has_lo) x = fmax(x, p->lo[i] + room);
     if (has_hi) x = fmin(x, p->hi[i] - room);
-    if (has_lo) add_pair(v, i, 1.0, x - p->lo[i], fmax(p->w[i], 0.0) + 0.1 * p->unit);
-    if (has_hi) add_pair(v, i, -1.0, p->hi[i] - x, fmax(-p->w[i], 0.0) + 0.1 * p->unit);
+    set_bound(&v->side[0], i, has_lo, x - p->lo[i], fmax(p->w[i], 0.0) + 0.1 * p->unit);
+    set_bound(&v->side[1], i, has_hi, p->hi[i] - x, fmax(-p->w[i], 0.0) + 0.1 * p->unit);
     v->x[i] = x;
+  }
+  for (int i = p->rows; i < v->padded; i++) {
+    v->x[i] = v->r[i] = v->dx[i] = p->dx[i] = 0.0;
+    FOR_SIDES(v, b) set_bound(b, i, 0, 0.0, 0.0);
   }
   balance(v);
   v->mu = v->lowest_mu = mean_product(v);
@@ -102,8 +138,16 @@ static void set_dual_residual(interior *v) {
   box *p = v->p;
   memcpy(p->x, v->x, (size_t)p->rows * sizeof *p->x);
   lcplug_box_set_w(p);
-  memcpy(v->r, p->w, (size_t)p->rows * sizeof *v->r);
-  for (int k = 0; k < v->pairs; k++) v->r[v->row[k]] -= v->sign[k] * v->z[k];
+  for (int i = 0; i < p->rows; i++) v->r[i] = p->w[i] - v->side[0].z[i] + v->side[1].z[i];
+}
+
+static void invert(interior *v) {
+  FOR_SIDES(v, b)
+    if (b->bounds) FOR_PAIRS(v, i) {
+        pair none = pair_of(1.0) - pair_at(b->has + i); /* no bound: z is 0 */
+        pair_put(b->inverse_s + i, pair_of(1.0) / pair_at(b->s + i));
+        pair_put(b->inverse_z + i, pair_of(1.0) / (pair_at(b->z + i) + none));
+      }
 }
 
 /* What the factorization adds to the diagonal. */
@@ -111,78 +155,98 @@ static void set_barrier(interior *v) {
   box *p = v->p;
   memset(p->keep, 1, (size_t)p->rows);
   for (int i = 0; i < p->rows; i++) p->extra[i] = BARRIER_TRACE * p->diagonal[i];
-  for (int k = 0; k < v->pairs; k++) p->extra[v->row[k]] += v->z[k] / v->s[k];
+  FOR_SIDES(v, b)
+    if (b->bounds)
+      for (int i = 0; i < p->rows; i++) p->extra[i] += b->z[i] * b->inverse_s[i];
 }
 
-/* dx for the right side in v->rhs, to which the pairs' wishes c are added; then ds and dz. */
+/* dx for the right side in v->rhs, to which the wishes c of the bounds are added; then ds and dz. */
 typedef void linear_solve(box *p, double *vector);
-static void solve_for(interior *v, linear_solve *solve, double *dx, double *ds, double *dz) {
-  for (int k = 0; k < v->pairs; k++) v->rhs[v->row[k]] += v->sign[k] * v->c[k] / v->s[k];
+static void solve_for(interior *v, linear_solve *solve, double *dx, int more) {
+  FOR_SIDES(v, b)
+    if (b->bounds) FOR_PAIRS(v, i) {
+        pair wish = pair_of(b->sign) * pair_at(b->c + i) * pair_at(b->inverse_s + i);
+        pair_put(v->rhs + i, pair_at(v->rhs + i) + wish);
+      }
   memcpy(dx, v->rhs, (size_t)v->p->rows * sizeof *dx);
   solve(v->p, dx);
-  for (int k = 0; k < v->pairs; k++) {
-    ds[k] = v->sign[k] * dx[v->row[k]];
-    dz[k] = (v->c[k] - v->z[k] * ds[k]) / v->s[k];
+  FOR_SIDES(v, b) {
+    double *ds = more ? b->ds_more : b->ds, *dz = more ? b->dz_more : b->dz;
+    if (b->bounds) FOR_PAIRS(v, i) {
+        pair step = pair_of(b->sign) * pair_at(b->has + i) * pair_at(dx + i);
+        pair_put(ds + i, step);
+        pair_put(dz + i, (pair_at(b->c + i) - pair_at(b->z + i) * step) * pair_at(b->inverse_s + i));
+      }
   }
 }
 
-static void set_dual_side(interior *v) {
-  for (int i = 0; i < v->p->rows; i++) v->rhs[i] = -v->r[i];
-}
+static void set_dual_side(interior *v) { FOR_PAIRS(v, i) pair_put(v->rhs + i, -pair_at(v->r + i)); }
 
 static void predictor(interior *v) {
   set_dual_side(v);
-  for (int k = 0; k < v->pairs; k++) v->c[k] = -v->s[k] * v->z[k];
-  solve_for(v, v->p->matrix->factor_and_solve, v->dx, v->ds, v->dz);
+  FOR_SIDES(v, b)
+    if (b->bounds) FOR_PAIRS(v, i) pair_put(b->c + i, -pair_at(b->s + i) * pair_at(b->z + i));
+  solve_for(v, v->p->matrix->factor_and_solve, v->dx, 0);
 }
 
 /* second_order: takes the predictor's product ds dz into account, Mehrotra's idea. */
 static void corrector(interior *v, double target, int second_order) {
   set_dual_side(v);
-  for (int k = 0; k < v->pairs; k++) {
-    double bend = second_order ? v->ds[k] * v->dz[k] : 0.0;
-    v->c[k] = target - v->s[k] * v->z[k] - bend;
-  }
-  solve_for(v, v->p->matrix->solve, v->dx, v->ds, v->dz);
+  FOR_SIDES(v, b)
+    if (b->bounds) FOR_PAIRS(v, i) {
+        pair wish = pair_of(target) * pair_at(b->has + i) - pair_at(b->s + i) * pair_at(b->z + i);
+        if (second_order) wish -= pair_at(b->ds + i) * pair_at(b->dz + i);
+        pair_put(b->c + i, wish);
+      }
+  solve_for(v, v->p->matrix->solve, v->dx, 0);
 }
 
 /* The longest step, at most 1, that keeps slacks and multipliers positive. */
-static double longest_step(const interior *v, const double *ds, const double *dz) {
-  double inverse = 1.0; /* the largest of -ds / s and -dz / z */
-  for (int k = 0; k < v->pairs; k++) {
-    double by_s = -ds[k] / v->s[k], by_z = -dz[k] / v->z[k];
-    inverse = by_s > inverse ? by_s : inverse;
-    inverse = by_z > inverse ? by_z : inverse;
+static double longest_step(interior *v, int more) {
+  pair inverse = pair_of(1.0); /* the largest of -ds / s and -dz / z */
+  FOR_SIDES(v, b) {
+    const double *ds = more ? b->ds_more : b->ds, *dz = more ? b->dz_more : b->dz;
+    if (b->bounds) FOR_PAIRS(v, i) {
+        inverse = pair_max(-pair_at(ds + i) * pair_at(b->inverse_s + i), inverse);
+        inverse = pair_max(-pair_at(dz + i) * pair_at(b->inverse_z + i), inverse);
+      }
   }
-  return 1.0 / inverse;
+  return 1.0 / pair_largest(inverse);
 }
 
-static double mean_product_after(const interior *v, double step) {
-  double sum = 0.0;
-  for (int k = 0; k < v->pairs; k++)
-    sum += (v->s[k] + step * v->ds[k]) * (v->z[k] + step * v->dz[k]);
-  return v->pairs ? sum / v->pairs : 0.0;
+/* What one of Gondzio's correctors asks for: products within a factor of ten of the target after a
+ * longer step than the present one. */
+static void wish_for_balance(interior *v, double target, double longer) {
+  const pair least = pair_of(0.1 * target), most = pair_of(10.0 * target), t = pair_of(longer);
+  FOR_SIDES(v, b)
+    if (b->bounds) FOR_PAIRS(v, i) {
+        pair product = (pair_at(b->s + i) + t * pair_at(b->ds + i)) *
+                       (pair_at(b->z + i) + t * pair_at(b->dz + i));
+        pair wish = pair_min(pair_max(product, least), most) - product;
+        pair_put(b->c + i, pair_at(b->has + i) * pair_max(wish, -most));
+      }
 }
 
-/* One of Gondzio's correctors: looks at a longer step than the present one and asks for products
- * within a factor of ten of the target there.  Returns the step that the direction now allows; the
- * direction stays as it was unless that is worth it. */
+/* Returns the step that the direction allows with one more corrector; the direction stays as it was
+ * unless that is worth it. */
 static double one_more_corrector(interior *v, double target, double step) {
-  const double longer = fmin(1.0, step + 0.3), least = 0.1 * target, most = 10.0 * target;
-  for (int k = 0; k < v->pairs; k++) {
-    double product = (v->s[k] + longer * v->ds[k]) * (v->z[k] + longer * v->dz[k]);
-    double wish = product < least ? least - product : product > most ? most - product : 0.0;
-    v->c[k] = fmax(wish, -most);
-  }
-  memset(v->rhs, 0, (size_t)v->p->rows * sizeof *v->rhs);
   double *dx_more = v->p->dx;
-  solve_for(v, v->p->matrix->solve, dx_more, v->ds_more, v->dz_more);
-  for (int k = 0; k < v->pairs; k++) v->ds_more[k] += v->ds[k], v->dz_more[k] += v->dz[k];
-  double better = longest_step(v, v->ds_more, v->dz_more);
+  wish_for_balance(v, target, fmin(1.0, step + 0.3));
+  memset(v->rhs, 0, (size_t)v->padded * sizeof *v->rhs);
+  solve_for(v, v->p->matrix->solve, dx_more, 1);
+  FOR_SIDES(v, b)
+    if (b->bounds) FOR_PAIRS(v, i) {
+        pair_put(b->ds_more + i, pair_at(b->ds_more + i) + pair_at(b->ds + i));
+        pair_put(b->dz_more + i, pair_at(b->dz_more + i) + pair_at(b->dz + i));
+      }
+  double better = longest_step(v, 1);
   if (better < step + 0.03) return step;
   for (int i = 0; i < v->p->rows; i++) v->dx[i] += dx_more[i];
-  memcpy(v->ds, v->ds_more, (size_t)v->pairs * sizeof *v->ds);
-  memcpy(v->dz, v->dz_more, (size_t)v->pairs * sizeof *v->dz);
+  FOR_SIDES(v, b) {
+    double *ds = b->ds, *dz = b->dz;
+    b->ds = b->ds_more, b->ds_more = ds;
+    b->dz = b->dz_more, b->dz_more = dz;
+  }
   return better;
 }
 
@@ -198,24 +262,34 @@ static void beware_of_circles(interior *v) {
   }
 }
 
+static void move(interior *v, double step) {
+  pair t = pair_of(step);
+  FOR_PAIRS(v, i) pair_put(v->x + i, pair_at(v->x + i) + t * pair_at(v->dx + i));
+  FOR_SIDES(v, b)
+    if (b->bounds) FOR_PAIRS(v, i) {
+        pair_put(b->s + i, pair_at(b->s + i) + t * pair_at(b->ds + i));
+        pair_put(b->z + i, pair_at(b->z + i) + t * pair_at(b->dz + i));
+      }
+  v->mu = mean_product(v);
+}
+
 /* One step of the method; returns its length. */
 static double advance(interior *v) {
+  invert(v);
   set_barrier(v);
   predictor(v);
-  double after = mean_product_after(v, longest_step(v, v->ds, v->dz));
+  double after = mean_product_after(v, longest_step(v, 0));
   double ratio = v->mu > 0.0 ? after / v->mu : 0.0;
   double target = v->cautious ? CAUTIOUS_TARGET * v->mu : ratio * ratio * ratio * v->mu;
   corrector(v, target, !v->cautious);
-  double step = longest_step(v, v->ds, v->dz);
+  double step = longest_step(v, 0);
   for (int more = 0; more < MOST_CORRECTORS && step < 0.9; more++) {
     double before = step;
     step = one_more_corrector(v, target, step);
     if (step == before) break;
   }
   if (step < 1.0) step *= 0.995;
-  for (int i = 0; i < v->p->rows; i++) v->x[i] += step * v->dx[i];
-  for (int k = 0; k < v->pairs; k++) v->s[k] += step * v->ds[k], v->z[k] += step * v->dz[k];
-  v->mu = mean_product(v);
+  move(v, step);
   beware_of_circles(v);
   return step;
 }
@@ -224,13 +298,15 @@ static double advance(interior *v) {
  * last look. */
 static int look(interior *v) {
   box *p = v->p;
+  const side *lower = &v->side[0], *upper = &v->side[1];
   int changes = 0;
-  unsigned char *now = p->place;
-  memset(now, INSIDE, (size_t)p->rows);
-  for (int k = 0; k < v->pairs; k++)
-    if (v->z[k] > p->diagonal[v->row[k]] * v->s[k]) now[v->row[k]] = v->sign[k] > 0.0 ? AT_LO : AT_HI;
-  for (int i = 0; i < p->rows; i++) changes += now[i] != v->seen[i];
-  memcpy(v->seen, now, (size_t)p->rows);
+  for (int i = 0; i < p->rows; i++) {
+    int at_lo = lower->z[i] > p->diagonal[i] * lower->s[i];
+    int at_hi = upper->z[i] > p->diagonal[i] * upper->s[i];
+    p->place[i] = (unsigned char)(at_hi ? AT_HI : at_lo ? AT_LO : INSIDE);
+    changes += p->place[i] != v->seen[i];
+  }
+  memcpy(v->seen, p->place, (size_t)p->rows);
   return changes;
 }
 
@@ -253,7 +329,6 @@ static int is_at_end(progress *g, const interior *v, double residual) {
 static int recover(progress *g, interior *v) {
   if (g->recoveries++ == MOST_RECOVERIES) return 0;
   lcplug_box_set_w(v->p);
-  v->pairs = 0;
   begin(v);
   g->first_mu = fmax(g->first_mu, v->mu);
   g->tried_mu = INFINITY;
@@ -271,7 +346,7 @@ static void polish(interior *v, iteration *it) {
 }
 
 lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_workspace *workspace) {
-  interior v = {.p = p};
+  interior v = {.p = p, .side = {{.sign = 1.0}, {.sign = -1.0}}};
   if (!take_vectors(&v, p->rows, workspace)) return LCPLUG_ERROR_MEMORY;
   lcplug_box_set_w(p);
   begin(&v);

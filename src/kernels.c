@@ -44,7 +44,7 @@ typedef double loose_pair __attribute__((vector_size(16), may_alias, aligned(8))
 
 static const cholesky_kernels portable = {portable_panel,   portable_schur,    portable_add_runs,
                                           portable_forward, portable_backward, portable_multiply,
-                                          "portable"};
+                                          portable_block,   portable_rank_one, "portable"};
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
@@ -69,7 +69,7 @@ static const cholesky_kernels portable = {portable_panel,   portable_schur,    p
 
 static const cholesky_kernels avx2 = {avx2_panel,   avx2_schur,    avx2_add_runs,
                                       avx2_forward, avx2_backward, avx2_multiply,
-                                      "avx2"};
+                                      avx2_block,   avx2_rank_one, "avx2"};
 
 static const cholesky_kernels *avx2_if_it_runs(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;

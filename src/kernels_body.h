@@ -259,6 +259,71 @@ TARGET static void NAME(multiply)(const double *a, int ld, int columns, const do
   for (; i < ld; i += WIDTH) NAME(multiply_rows)(a + i, (size_t)ld, columns, x, y + i, 1);
 }
 
+INLINE void NAME(block_columns)(const double *a, size_t ld, const double *x, const double *gathered,
+                                double *sum, double *dot, const int columns) {
+  VEC xj[4], part[4];
+  UNROLL for (int q = 0; q < columns; q++) xj[q] = SPREAD(x + q), part[q] = ZERO;
+  for (size_t i = 0; i < ld; i += WIDTH) {
+    VEC s = LOAD(sum + i), g = LOAD(gathered + i);
+    UNROLL for (int q = 0; q < columns; q++) {
+      VEC element = LOAD(a + (size_t)q * ld + i);
+      s = FMA(element, xj[q], s);
+      part[q] = FMA(element, g, part[q]);
+    }
+    STORE(sum + i, s);
+  }
+  UNROLL for (int q = 0; q < columns; q++) {
+    double lane[WIDTH];
+    STORE_ANYWHERE(lane, part[q]);
+    UNROLL for (int v = 0; v < WIDTH; v++) dot[q] += lane[v];
+  }
+}
+
+TARGET static void NAME(block)(const double *a, int rows, int columns, const double *x,
+                               const double *gathered, double *sum, double *dot) {
+  size_t ld = (size_t)rows;
+  int j = 0;
+  for (size_t i = 0; i < ld; i += WIDTH) STORE(sum + i, ZERO);
+  for (; j + 4 <= columns; j += 4, a += 4 * ld)
+    NAME(block_columns)(a, ld, x + j, gathered, sum, dot + j, 4);
+  switch (columns - j) {
+    case 3: NAME(block_columns)(a, ld, x + j, gathered, sum, dot + j, 3); break;
+    case 2: NAME(block_columns)(a, ld, x + j, gathered, sum, dot + j, 2); break;
+    case 1: NAME(block_columns)(a, ld, x + j, gathered, sum, dot + j, 1); break;
+    default: break;
+  }
+}
+
+/* --- a change of rank one --- */
+
+INLINE void NAME(rank_one_columns)(double *a, size_t ld, size_t rows, const double *v, double scale,
+                                   const int columns) {
+  VEC factor[4];
+  UNROLL for (int q = 0; q < columns; q++) {
+    double f = scale * v[q];
+    factor[q] = SPREAD(&f);
+  }
+  for (size_t i = 0; i < rows; i += WIDTH) {
+    VEC vi = LOAD(v + i);
+    UNROLL for (int q = 0; q < columns; q++) {
+      double *at = a + (size_t)q * ld + i;
+      STORE(at, FMA(factor[q], vi, LOAD(at)));
+    }
+  }
+}
+
+TARGET static void NAME(rank_one)(double *a, int ld, int columns, const double *v, double scale) {
+  int j = 0;
+  for (; j + 4 <= columns; j += 4, a += 4 * (size_t)ld + 4)
+    NAME(rank_one_columns)(a, (size_t)ld, (size_t)(ld - j), v + j, scale, 4);
+  switch (columns - j) {
+    case 3: NAME(rank_one_columns)(a, (size_t)ld, (size_t)(ld - j), v + j, scale, 3); break;
+    case 2: NAME(rank_one_columns)(a, (size_t)ld, (size_t)(ld - j), v + j, scale, 2); break;
+    case 1: NAME(rank_one_columns)(a, (size_t)ld, (size_t)(ld - j), v + j, scale, 1); break;
+    default: break;
+  }
+}
+
 #undef FOR_TILES
 #undef UNROLL
 #undef INLINE

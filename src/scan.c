@@ -1,4 +1,7 @@
-/* scan.c - see scan.h.  The pass over A is bound by memory, so it reads eight numbers per branch. */
+/* scan.c - see scan.h.
+ *
+ * The pass over A is bound by memory: it reads eight numbers, a cache line, per branch, and asks for the
+ * line below, which is needed a whole row later. */
 #include "scan.h"
 
 #include <math.h>
@@ -16,19 +19,21 @@ static int any_nonzero(const double *row) {
 
 static size_t collect(const double *row, int from, int to, int *column, double *value) {
   size_t count = 0;
-  for (int j = from; j < to; j++)
-    if (row[j] != 0.0) { /* true for a NaN too */
-      column[count] = j;
-      value[count++] = row[j];
-    }
+  for (int j = from; j < to; j++) { /* without a branch: which numbers are zero is hard to predict */
+    column[count] = j;
+    value[count] = row[j];
+    count += row[j] != 0.0; /* true for a NaN too */
+  }
   return count;
 }
 
-static size_t scan_row(const double *row, int length, int *column, double *value) {
+static size_t scan_row(const double *row, size_t stride, int length, int *column, double *value) {
   size_t count = 0;
   int j = 0;
-  for (; j + 8 <= length; j += 8)
+  for (; j + 8 <= length; j += 8) {
+    __builtin_prefetch(row + stride + j);
     if (any_nonzero(row + j)) count += collect(row, j, j + 8, column + count, value + count);
+  }
   return count + collect(row, j, length, column + count, value + count);
 }
 
@@ -66,7 +71,7 @@ static lcplug_error scan_caller_order(lower_triangle *lower, const lcplug_proble
     if (!make_room(lower, used, (size_t)i + 1 + reserve, &capacity, workspace))
       return LCPLUG_ERROR_MEMORY;
     lower->begin[i] = used;
-    used += scan_row(row, i, lower->column + used, lower->value + used);
+    used += scan_row(row, p->stride, i, lower->column + used, lower->value + used);
     lower->column[used] = i;
     lower->value[used++] = row[i];
     lcplug_error error = check_row(lower->value + lower->begin[i], used - lower->begin[i]);

@@ -6,9 +6,9 @@
  *     [A_cf A_cc] [x_c] = [b_c] + w    leaves        S x_c = s + w_c,  s = b_c - A_cf A_ff^-1 b_f
  *
  * On what is left the method is that of active_set.c: guess which rows are at a bound, solve for the
- * others, guess again; when guessing for all rows at once makes no progress, only the last wrong row
- * moves, which ends by itself sooner or later (Murty; Judice and Pires).  Stage one has the rows
- * without findex; stage two all rows that may carry a force.
+ * others, guess again; when guessing for all rows at once makes no progress, pivoting.c puts the wrong
+ * ones right one by one, and where its pivots vanish the interior point remains.  Stage one has the
+ * rows without findex; stage two all rows that may carry a force.
  *
  * All of it is compiled twice, for any processor and for AVX2; without fused products both give the
  * same bits. */
@@ -20,10 +20,11 @@
 
 #include "box.h"
 #include "finite.h"
+#include "pivoting.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { MOST_STEPS = 30, PATIENCE = 3, FEW_WRONG = 4, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 60 };
+enum { PATIENCE = 3, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 60 };
 
 /* A pivot that has lost this much of its diagonal element makes the matrix singular. */
 static const double TINY_PIVOT = 1e-13;
@@ -51,7 +52,7 @@ typedef struct small {
   int *row, rows, *kept, kept_rows;
   double *panel, *inverse, *floor, *vector;
   int steps;
-  int settles;    /* 0: no use trying active sets */
+  int settles;    /* 0: active sets are known not to */
   places *memory; /* last time's places, or NULL */
   int stage;      /* of these */
   /* the factor of the free rows, with the other rows and b below them */
@@ -228,16 +229,29 @@ INLINE void recover_free_rows(small *s) {
 
 INLINE double diagonal(const small *s, int i) { return s->A[(size_t)i * (size_t)(s->ld + 1)]; }
 
+/* w of 4 * `fours` rows; several sums at a time, as each has to wait for its own last addition. */
+INLINE void set_w_of(small *s, int first, const int fours) {
+  four sum[4];
+#pragma GCC unroll 4
+  for (int q = 0; q < fours; q++) sum[q] = -*(const four *)(s->b + first + 4 * q);
+  for (int k = 0; k < s->rows; k++) {
+    int j = s->row[k];
+    const double *column = s->A + (size_t)j * (size_t)s->ld + first;
+    double x = s->x[j];
+#pragma GCC unroll 4
+    for (int q = 0; q < fours; q++) sum[q] += *(const four *)(column + 4 * q) * x;
+  }
+#pragma GCC unroll 4
+  for (int q = 0; q < fours; q++) *(four *)(s->w + first + 4 * q) = sum[q];
+}
+
 /* w = S x - s on all rows; only rows of the stage have an x. */
 INLINE void set_w(small *s) {
-  for (int i = 0; i < s->ld; i += 4) {
-    four sum = -*(const four *)(s->b + i);
-    for (int k = 0; k < s->rows; k++) {
-      int j = s->row[k];
-      sum += *(const four *)(s->A + (size_t)j * (size_t)s->ld + i) * s->x[j];
-    }
-    *(four *)(s->w + i) = sum;
-  }
+  int i = 0;
+  for (; i + 16 <= s->ld; i += 16) set_w_of(s, i, 4);
+  if (s->ld - i == 12) set_w_of(s, i, 3);
+  else if (s->ld - i == 8) set_w_of(s, i, 2);
+  else if (s->ld - i == 4) set_w_of(s, i, 1);
 }
 
 /* Where x - w / S_ii says that row i is; multiplied by the diagonal, which saves a division. */
@@ -246,11 +260,10 @@ INLINE int place_of(const small *s, int i) {
   return q < d * s->lo[i] ? AT_LO : q > d * s->hi[i] ? AT_HI : INSIDE;
 }
 
-/* How many rows are not where they say they are; `last` is the last of them. */
-INLINE int count_wrong(const small *s, int *last) {
+/* How many rows are not where they say they are. */
+INLINE int count_wrong(const small *s) {
   int wrong = 0;
-  for (int k = 0; k < s->rows; k++)
-    if (place_of(s, s->row[k]) != s->place[s->row[k]]) wrong++, *last = s->row[k];
+  for (int k = 0; k < s->rows; k++) wrong += place_of(s, s->row[k]) != s->place[s->row[k]];
   return wrong;
 }
 
@@ -379,34 +392,81 @@ static int solve_from_inside(small *s, double unit, double tol) {
   return it.status == LCPLUG_SOLVED;
 }
 
-/* Runs the active set until the guess repeats itself; 0 if it does not.  On entry w belongs to x. */
+/* One row at a time, from the guess that was best; 1 when that ends. */
+static int solve_by_pivots(small *s, double unit) {
+  size_t rows = (size_t)s->rows, ld = (size_t)lcplug_panel_pad(s->rows);
+  double *memory = TAKE(s->workspace, double, ld * (rows + 6));
+  pivoting p = {.kernels = s->kernels, .rows = s->rows, .ld = (int)ld, .unit = unit};
+  p.place = TAKE(s->workspace, unsigned char, rows);
+  if (!memory || !p.place) return 0;
+  double *vectors = memory + ld * rows, *lo = vectors, *hi = vectors + ld;
+  p.table = memory, p.lo = lo, p.hi = hi, p.x = vectors + 2 * ld, p.w = vectors + 3 * ld;
+  p.column = vectors + 4 * ld, p.diagonal = vectors + 5 * ld;
+  for (size_t j = 0; j < rows; j++) {
+    int column = s->row[j];
+    for (size_t i = j; i < rows; i++)
+      p.table[j * ld + i] = s->A[(size_t)column * (size_t)s->ld + (size_t)s->row[i]];
+    for (size_t i = rows; i < ld; i++) p.table[j * ld + i] = 0.0;
+    lo[j] = s->lo[column], hi[j] = s->hi[column];
+    p.x[j] = s->x[column], p.w[j] = s->w[column], p.place[j] = s->place[column];
+  }
+  int ended = lcplug_pivoting(&p);
+  for (size_t j = 0; j < rows; j++) s->place[s->row[j]] = p.place[j];
+  return ended;
+}
+
+/* Runs the active set until the guess repeats itself; 0 if it does not look as if it would.  On entry w
+ * belongs to x, on exit both belong to the places. */
 INLINE int run_active_set(small *s, double unit) {
-  int fewest = s->rows + 1, patience = PATIENCE, last = 0;
+  int fewest = s->rows + 1, patience = PATIENCE;
   if (s->rows == 1) {
     solve_one_row(s);
     s->steps++;
     return 1;
   }
   int remembered = guess(s);
-  for (int step = 0; step < MOST_STEPS; step++) {
+  for (int step = 0;; step++) {
     s->steps++;
     if (!solve_inside(s, unit)) return 0;
-    int wrong = count_wrong(s, &last);
+    int wrong = count_wrong(s);
     if (remembered && (wrong == 0 || step == STEPS_THAT_HELP)) {
       lcplug_places_judge(s->memory, wrong == 0);
       remembered = 0;
     }
     if (wrong == 0) return 1;
     if (wrong < fewest) fewest = wrong, patience = PATIENCE;
-    if (patience-- > 0) move_all(s);
-    else if (fewest <= FEW_WRONG) s->place[last] = (unsigned char)place_of(s, last);
-    else return 0;
+    if (!s->settles || patience-- == 0) return 0;
+    move_all(s);
   }
-  return 0;
+}
+
+/* The largest violation of the present stage, as a fraction of the unit. */
+INLINE double stage_residual(const small *s, double unit) {
+  double worst = 0.0;
+  for (int k = 0; k < s->rows; k++) {
+    int i = s->row[k];
+    double w = s->w[i], room = s->scale[i] * (w > 0.0 ? s->x[i] - s->lo[i] : s->hi[i] - s->x[i]);
+    double size = fabs(w), violation = size < room ? size : room;
+    if (isnan(violation)) return INFINITY;
+    worst = violation > worst ? violation : worst;
+  }
+  return worst / unit;
+}
+
+/* What pivots have found, worked out once more from A itself. */
+INLINE int confirm(small *s, double unit, double tol) {
+  s->steps++;
+  if (!solve_inside(s, unit)) return 0;
+  for (int k = 0; k < s->rows; k++) {
+    int i = s->row[k];
+    s->x[i] = s->x[i] < s->lo[i] ? s->lo[i] : s->x[i] > s->hi[i] ? s->hi[i] : s->x[i];
+  }
+  set_w(s);
+  return stage_residual(s, unit) <= tol;
 }
 
 INLINE int solve_stage(small *s, double unit, double tol) {
-  if (!s->settles || !run_active_set(s, unit)) {
+  if (!run_active_set(s, unit) && !(solve_by_pivots(s, unit) && confirm(s, unit, tol))) {
     if (!solve_from_inside(s, unit, tol)) return 0;
     set_w(s);
   }

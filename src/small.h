@@ -19,7 +19,7 @@ enum {
 /* Solves the problem to `tol`, writes the solution and info, and returns 1.  Returns 0, and has
  * written nothing, for anything unusual: bad input, a singular matrix, an active set that does not
  * settle.  The general way then finds out what it is.  memory: last time's places, or NULL.
- * settles 0: the active set is known not to, and is left out. */
+ * settles 0: the active set is known not to, and takes one step only. */
 int lcplug_small_solve(lcplug_workspace *workspace, const lcplug_problem *problem, double tol,
                        int settles, places *memory, lcplug_solution *solution, lcplug_info *info);
 

@@ -185,6 +185,17 @@ if command -v timeout >/dev/null; then
   has "it prints its table" "solver=pgs" "$(cat out)"
   is "its picture is whole" "</svg>" "$(tail -n 1 half.svg)"
   is "nothing half is left" "" "$(ls | grep part)"
+  # A solve that would take forever: the first signal waits for its end, the second does not.  (TERM, as
+  # shells let what they start in the background ignore INT.)
+  "$bin" solve --solver pgs --max-iter 2000000000 --tol 1e-300 -o forever.txt "$data/wall.lcp" >out 2>&1 &
+  sleep 1
+  kill -TERM $!
+  sleep 0.3
+  is "the first signal waits" yes "$(kill -0 $! 2>/dev/null && echo yes)"
+  kill -TERM $!
+  wait $! 2>/dev/null
+  is "the second ends the process" 143 $?
+  is "and leaves no file" "" "$(ls | grep forever)"
 else
   echo "skip - no timeout(1), so nothing was interrupted"
 fi

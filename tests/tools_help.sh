@@ -23,7 +23,6 @@ completes() {
 main_page=$(sed 's/\\-/-/g' "$src/doc/lcplug.1")
 for command in $commands; do
   completes "completion knows $command" "$command" lcplug "${command:0:2}"
-  case $command in help | version) continue ;; esac
   has "lcplug(1) names the page of $command" "lcplug-$command (1)" "$main_page"
   page=$top/doc/lcplug-$command.1
   is "make has made the page of $command" yes "$([ -f "$page" ] && echo yes)"

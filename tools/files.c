@@ -105,6 +105,11 @@ lcplug_record *files_read(const char *path) {
   return NULL;
 }
 
+static void forget_part(out_file *out) {
+  progress_unfinished_file(NULL);
+  free(out->part);
+}
+
 bool out_open(out_file *out, const char *path) {
   *out = (out_file){.path = path};
   if (strcmp(path, "-") == 0) {
@@ -112,10 +117,11 @@ bool out_open(out_file *out, const char *path) {
     return true;
   }
   out->part = tool_format("%s.part-%ld", path, (long)getpid());
+  progress_unfinished_file(out->part);
   out->file = fopen(out->part, "w");
   if (out->file) return true;
   tool_error("%s: %s", path, strerror(errno));
-  free(out->part);
+  forget_part(out);
   return false;
 }
 
@@ -128,7 +134,7 @@ bool out_close(out_file *out) {
     tool_error("%s: %s", out->path, strerror(errno));
     remove(out->part);
   }
-  free(out->part);
+  forget_part(out);
   return !failed;
 }
 
@@ -136,5 +142,5 @@ void out_discard(out_file *out) {
   if (out->file == stdout) return;
   fclose(out->file);
   remove(out->part);
-  free(out->part);
+  forget_part(out);
 }

@@ -23,11 +23,19 @@ typedef struct outcome {
   int contacts, open, sticking, sliding;
 } outcome;
 
+typedef struct skew_element {
+  int row, column;
+  double value;
+} skew_element;
+
 /* Room for the problems of one command, one after the other. */
 typedef struct solve_seat {
   lcplug_workspace *workspace;
   int rows;
-  double *x, *w, *lo, *hi, *b, *guess;
+  double *x, *w, *lo, *hi;
+  double *b, *before, *guess; /* for a matrix that is not symmetric: right side now and before, last x */
+  skew_element *skew;         /* W - S below the diagonal */
+  size_t skews, skew_room;
 } solve_seat;
 
 solve_seat seat_create(void);

@@ -76,16 +76,23 @@ void progress_say(const char *format, ...) {
 }
 
 static volatile sig_atomic_t interrupted;
+static const char *volatile unfinished;
 
-static void remember_interrupt(int signal) {
-  (void)signal;
+/* The first time is noted; the second time ends the process as if nobody had been listening. */
+static void on_interrupt(int signal_number) {
+  if (interrupted) {
+    if (unfinished) unlink(unfinished);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+  }
   interrupted = 1;
 }
 
 /* Who started us may have chosen that we ignore it, as nohup and shells for the background do. */
-static void watch(int signal) {
-  struct sigaction before, action = {.sa_handler = remember_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-  if (sigaction(signal, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(signal, &action, NULL);
+static void watch(int signal_number) {
+  struct sigaction before, action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+  if (sigaction(signal_number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(signal_number, &action, NULL);
 }
 
 void progress_watch_interrupts(void) {
@@ -94,3 +101,5 @@ void progress_watch_interrupts(void) {
 }
 
 bool progress_interrupted(void) { return interrupted; }
+
+void progress_unfinished_file(const char *path) { unfinished = path; }

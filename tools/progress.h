@@ -23,4 +23,7 @@ double progress_seconds(void);
 void progress_watch_interrupts(void);
 bool progress_interrupted(void);
 
+/* The file that the second Ctrl-C removes, as it is not whole; NULL when it is. */
+void progress_unfinished_file(const char *path);
+
 #endif

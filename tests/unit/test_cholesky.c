@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cholesky.h"
+#include "product.h"
 
 typedef struct sample {
   int n, groups, *group_first;
@@ -92,6 +92,42 @@ static void analyze(cholesky *c, const sample *s) {
   ck_assert_int_eq(error, LCPLUG_OK);
 }
 
+/* keep, extra and x by rows of the matrix instead of places. */
+static void factor_chosen(cholesky *c, const double *extra) {
+  double *added = malloc(((size_t)c->n + 1) * sizeof *added);
+  for (int p = 0; p < c->n; p++)
+    if (extra && c->kept_before[p] < c->kept_before[p + 1])
+      added[c->kept_before[p]] = extra[c->row_at[p]];
+  lcplug_cholesky_factor(c, extra ? added : NULL);
+  free(added);
+}
+
+static void factor(cholesky *c, const unsigned char *keep, const double *extra) {
+  unsigned char *chosen = malloc((size_t)c->n + 1);
+  for (int p = 0; p < c->n; p++) chosen[p] = !keep || keep[c->row_at[p]];
+  lcplug_cholesky_select(c, keep ? chosen : NULL);
+  factor_chosen(c, extra);
+  free(chosen);
+}
+
+/* Something else in between. */
+static void add_other_diagonal(cholesky *c) {
+  double *added = malloc(((size_t)c->n + 1) * sizeof *added);
+  for (int p = 0; p < c->kept; p++) added[p] = 1.0 + p;
+  lcplug_cholesky_factor(c, added);
+  free(added);
+}
+
+static void solve(const cholesky *c, double *x) {
+  double *y = malloc(((size_t)c->n + 1) * sizeof *y);
+  const int *before = c->kept_before;
+  for (int p = 0; p < c->n; p++)
+    if (before[p] < before[p + 1]) y[before[p]] = x[c->row_at[p]];
+  lcplug_cholesky_solve(c, y);
+  for (int p = 0; p < c->n; p++) x[c->row_at[p]] = before[p] < before[p + 1] ? y[before[p]] : 0.0;
+  free(y);
+}
+
 /* x <- (A_FF + diag)^-1 x by dense Cholesky, row by row. */
 static void solve_dense(const sample *s, const unsigned char *keep, const double *extra, double *x) {
   int n = s->n, m = 0, *row = malloc(sizeof(int) * (size_t)(n + 1));
@@ -140,14 +176,46 @@ static double largest_difference(const double *x, const double *y, int n) {
   return worst / size;
 }
 
+/* The product on the rows that were chosen last, against the sum over a dense row. */
+static void check_product(const cholesky *c, const sample *s) {
+  size_t kept = (size_t)c->kept;
+  block_product product;
+  double *x = malloc((kept + 1) * sizeof *x), *y = malloc((kept + 1) * sizeof *y);
+  int *row = malloc((kept + 1) * sizeof *row);
+  for (int p = 0; p < c->n; p++)
+    if (c->kept_before[p] < c->kept_before[p + 1]) row[c->kept_before[p]] = c->row_at[p];
+  for (size_t i = 0; i < kept; i++) x[i] = draw_real();
+  workspace_mark mark = lcplug_mark(workspace);
+  ck_assert_int_eq(lcplug_product_build(&product, c, workspace), LCPLUG_OK);
+  ck_assert_int_eq(product.rows, c->kept);
+  lcplug_product(&product, x, y);
+  lcplug_release(workspace, mark);
+  for (size_t i = 0; i < kept; i++) {
+    double sum = 0.0, size = 0.0;
+    for (size_t j = 0; j < kept; j++) {
+      double term = s->a[row[i] * s->n + row[j]] * x[j];
+      sum += term;
+      size += fabs(term);
+    }
+    ck_assert_double_le(fabs(y[i] - sum), 1e-14 * size);
+  }
+  free(x), free(y), free(row);
+}
+
 /* Factorizes and solves with one subset; the answer must agree with the dense one and solve the
- * equation. */
+ * equation, and come out the same when the subset is factorized again. */
 static void check_subset(cholesky *c, const sample *s, const unsigned char *keep, const double *extra) {
   size_t n = (size_t)s->n;
   double *b = malloc(n * sizeof *b), *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y);
   for (size_t i = 0; i < n; i++) b[i] = x[i] = y[i] = draw_real();
-  lcplug_cholesky_factor(c, keep, extra);
-  lcplug_cholesky_solve(c, x);
+  factor(c, keep, extra);
+  solve(c, y);
+  add_other_diagonal(c);
+  factor_chosen(c, extra);
+  solve(c, x);
+  ck_assert_mem_eq(x, y, n * sizeof *x);
+  memcpy(y, b, n * sizeof *y);
+  check_product(c, s);
   solve_dense(s, keep, extra, y);
   ck_assert_int_eq(c->perturbed, 0);
   ck_assert_double_le(residual(s, keep, extra, x, b), 1e-12);
@@ -258,7 +326,7 @@ START_TEST(fill_stays_small_on_an_arrow_of_single_rows) {
   sample_shift(&s, 0.5);
   sample_store(&s);
   analyze(&c, &s);
-  lcplug_cholesky_factor(&c, NULL, NULL);
+  factor(&c, NULL, NULL);
   ck_assert_uint_lt(c.nonzeros, 5000); /* dense: 20100 */
   sample_free(&s);
 }
@@ -287,8 +355,8 @@ START_TEST(nothing_kept_gives_zeros) {
   double *x = malloc((size_t)s.n * sizeof *x);
   for (int i = 0; i < s.n; i++) x[i] = 1.0;
   analyze(&c, &s);
-  lcplug_cholesky_factor(&c, keep, NULL);
-  lcplug_cholesky_solve(&c, x);
+  factor(&c, keep, NULL);
+  solve(&c, x);
   for (int i = 0; i < s.n; i++) ck_assert(x[i] == 0.0);
   ck_assert_uint_eq(c.nonzeros, 0);
   free(keep), free(x);
@@ -302,8 +370,8 @@ START_TEST(no_rows_at_all) {
   int group_first[1] = {0};
   lower_triangle lower = {0, begin, NULL, NULL};
   ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, 0, group_first, workspace), LCPLUG_OK);
-  lcplug_cholesky_factor(&c, NULL, NULL);
-  lcplug_cholesky_solve(&c, NULL);
+  factor(&c, NULL, NULL);
+  solve(&c, NULL);
 }
 END_TEST
 
@@ -330,8 +398,8 @@ START_TEST(duplicate_rows_stay_finite) {
     memcpy(x, b, (size_t)n * sizeof *x);
     analyze(&c, &s);
     c.kernels = lcplug_kernels_named(kernel_names[_i]);
-    lcplug_cholesky_factor(&c, NULL, NULL);
-    lcplug_cholesky_solve(&c, x);
+    factor(&c, NULL, NULL);
+    solve(&c, x);
     ck_assert_int_eq(c.perturbed, groups / 2);
     ck_assert_double_le(residual(&s, NULL, NULL, x, b), 1e-12);
     free(b), free(x);
@@ -346,8 +414,8 @@ START_TEST(zero_matrix_gives_zeros) {
   double x[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   sample_store(&s);
   analyze(&c, &s);
-  lcplug_cholesky_factor(&c, NULL, NULL);
-  lcplug_cholesky_solve(&c, x);
+  factor(&c, NULL, NULL);
+  solve(&c, x);
   ck_assert_int_eq(c.perturbed, s.n);
   for (int i = 0; i < s.n; i++) ck_assert(x[i] == 0.0);
   sample_free(&s);
@@ -366,8 +434,8 @@ START_TEST(kernels_agree_and_repeat) {
       for (int i = 0; i < s.n; i++) x[k][again][i] = 1.0 + i;
       analyze(&c, &s);
       if (runs(k)) c.kernels = lcplug_kernels_named(kernel_names[k]);
-      lcplug_cholesky_factor(&c, NULL, NULL);
-      lcplug_cholesky_solve(&c, x[k][again]);
+      factor(&c, NULL, NULL);
+      solve(&c, x[k][again]);
     }
   for (int k = 0; k < KERNELS; k++) {
     ck_assert_mem_eq(x[k][0], x[k][1], bytes);
@@ -390,9 +458,9 @@ START_TEST(dropped_rows_cost_nothing) {
   unsigned char keep[180];
   for (int i = 0; i < 180; i++) keep[i] = i % 3 == 0;
   analyze(&c, &s);
-  lcplug_cholesky_factor(&c, NULL, NULL);
+  factor(&c, NULL, NULL);
   double all = c.flops;
-  lcplug_cholesky_factor(&c, keep, NULL);
+  factor(&c, keep, NULL);
   ck_assert_double_le(c.flops, all / 15.0);
   sample_free(&s);
 }

@@ -1,0 +1,27 @@
+/* pivoting.h - principal pivoting for a small dense box, one row at a time.
+ *
+ * Where active sets run in circles this does not: a row that is right stays right, so every round has
+ * fewer wrong rows than the one before (Graves; Cottle and Dantzig).  A good guess is worth having:
+ * the work is one pivot for each row inside, and a few for each row that the guess has wrong. */
+#ifndef LCPLUG_PIVOTING_H
+#define LCPLUG_PIVOTING_H
+
+#include "box.h"
+
+typedef struct pivoting {
+  const cholesky_kernels *kernels;
+  int rows, ld;         /* ld: rows rounded up to a multiple of PANEL_PAD */
+  double *table;        /* on entry A, the lower triangle; columns of ld numbers.  Destroyed */
+  double *x, *w;        /* of the guess: bounds, and w = 0 inside; on exit as exact as the pivots were */
+  const double *lo, *hi;
+  unsigned char *place; /* the guess; on exit where each row is */
+  double unit;          /* w is judged by this, and x by this over the diagonal */
+  /* scratch: ld each */
+  double *column, *diagonal;
+  int pivots_left;
+} pivoting;
+
+/* 1: every row is where its place says.  0: a pivot vanished, or there was no end to it. */
+int lcplug_pivoting(pivoting *p);
+
+#endif
