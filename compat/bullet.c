@@ -24,7 +24,7 @@ static int upstream_bullet(const engine_call *e, void *upstream) {
                      int *findex, void *scratch) {                                                 \
     static void *cache;                                                                            \
     engine_call e = {upstream_bullet, #symbol, &cache, scratch, n, nub, (size_t)(n > 0 ? n : 0),   \
-                     A, x, b, w, lo, hi, 1, findex, NO_BOUND};                                     \
+                     A, x, b, w, lo, hi, 1, findex, NO_BOUND, 1};                                  \
     return engine_solve_##real(&e);                                                                \
   }
 

@@ -35,6 +35,7 @@ typedef struct swap_call {
   size_t bounds_step;
   int *findex; /* NULL: no friction rows */
   int single;  /* the engine's own numbers are floats */
+  int asks_on; /* the engine can be told that there is no answer, and then asks another solver */
   /* Calls the engine's own solver on the same arrays, which it may destroy.  `engine` is for its
    * use. */
   upstream_word (*upstream)(const struct swap_call *call);
@@ -147,5 +148,13 @@ static inline void arithmetic_end(fenv_t host) { fesetenv(&host); }
 
 /* The function that `symbol` would be without us, or NULL. */
 void *upstream_find(const char *symbol);
+
+/* The same, found once and then kept in *kept; a missing one is looked for again, as it may be loaded
+ * later. */
+static inline void *upstream_kept(const char *symbol, void **kept) {
+  void *found = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
+  if (!found && (found = upstream_find(symbol))) __atomic_store_n(kept, found, __ATOMIC_RELEASE);
+  return found;
+}
 
 #endif

@@ -25,7 +25,7 @@ static int upstream_dart(const engine_call *e, void *upstream) {
                      int *findex, bool early) {                                                    \
     static void *cache;                                                                            \
     engine_call e = {upstream_dart, #symbol, &cache, &early, n, nub, engine_padded(n), A, x, b, w, \
-                     lo, hi, 1, findex, DBL_MAX};                                                  \
+                     lo, hi, 1, findex, DBL_MAX, 1};                                               \
     return engine_solve_##real(&e);                                                                \
   }
 

@@ -5,12 +5,8 @@
 #include <float.h>
 #include <math.h>
 
-/* Asked for only when it is needed, and then found once; a missing one is looked for again, as it may
- * be loaded later. */
 static upstream_word ask_upstream(const engine_call *e) {
-  void *found = __atomic_load_n(e->upstream, __ATOMIC_ACQUIRE);
-  if (!found && (found = upstream_find(e->symbol)))
-    __atomic_store_n(e->upstream, found, __ATOMIC_RELEASE);
+  void *found = upstream_kept(e->symbol, e->upstream);
   if (!found) return UPSTREAM_MISSING;
   return e->call_upstream(e, found) ? UPSTREAM_SOLVED : UPSTREAM_GAVE_UP;
 }
@@ -90,6 +86,7 @@ int engine_solve_double(const engine_call *e) {
                     .hi = e->hi,
                     .bounds_step = (size_t)e->step,
                     .findex = e->findex,
+                    .asks_on = e->asks_on,
                     .upstream = upstream_double,
                     .engine = e};
   return e->unbounded < INFINITY ? solve_with_open_bounds(e, &call) : swap_solve(&call);
@@ -167,6 +164,7 @@ int engine_solve_float(const engine_call *e) {
                     .hi = vectors + 4 * rows,
                     .bounds_step = 1,
                     .findex = e->findex,
+                    .asks_on = e->asks_on,
                     .single = 1,
                     .upstream = upstream_float,
                     .engine = e};

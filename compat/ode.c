@@ -39,7 +39,7 @@ static int upstream_plain(const engine_call *e, void *upstream) {
                      int *findex) {                                                                \
     static void *cache;                                                                            \
     engine_call e = {upstream_pairs, #symbol, &cache, arena, (int)n, (int)nub,                     \
-                     engine_padded((int)n), A, bx + 1, bx, w, lh, lh + 1, 2, findex, INFINITY};    \
+                     engine_padded((int)n), A, bx + 1, bx, w, lh, lh + 1, 2, findex, INFINITY, 0}; \
     engine_solve_##real(&e);                                                                       \
   }
 
@@ -50,7 +50,7 @@ static int upstream_plain(const engine_call *e, void *upstream) {
                      real *hi, int *findex) {                                                      \
     static void *cache;                                                                            \
     engine_call e = {upstream_arena, #symbol, &cache, arena, n, nub, engine_padded(n), A, x, b, w, \
-                     lo, hi, 1, findex, INFINITY};                                                 \
+                     lo, hi, 1, findex, INFINITY, 0};                                              \
     engine_solve_##real(&e);                                                                       \
   }
 
@@ -61,7 +61,7 @@ static int upstream_plain(const engine_call *e, void *upstream) {
                      int *findex) {                                                                \
     static void *cache;                                                                            \
     engine_call e = {upstream_plain, #symbol, &cache, NULL, n, nub, engine_padded(n), A, x, b, w,  \
-                     lo, hi, 1, findex, INFINITY};                                                 \
+                     lo, hi, 1, findex, INFINITY, 0};                                              \
     engine_solve_##real(&e);                                                                       \
   }
 

@@ -320,7 +320,7 @@ int swap_answer(const swap_call *call) {
   if (!begin_call(&a, call)) return leave_to_upstream(call, NULL);
   uint64_t started = a.settings->stats ? nanoseconds_now() : 0;
   int use = solve_in_context(&a);
-  if (!use) statistics_count(&a.context->statistics, COUNT_DECLINED);
+  if (!use && call->asks_on) statistics_count(&a.context->statistics, COUNT_DECLINED);
   if (a.settings->stats) statistics_time(&a.context->statistics, nanoseconds_now() - started);
   a.context->busy = 0;
   return use;

@@ -33,7 +33,7 @@ start_display() {
   rm -f "$number"
   Xvfb -displayfd 3 -screen 0 800x600x24 +extension GLX 3>"$number" >"$folder/xvfb.log" 2>&1 &
   server=$!
-  for _ in $(seq 50); do
+  for _ in $(seq 300); do
     [ -s "$number" ] && break
     sleep 0.1
   done

@@ -1,9 +1,9 @@
 /* watch.c - an observer that is preloaded into an ODE program beside lcplug, behind it.
  *
- * It sees every body that the program makes and every step that reaches libode, looks after each step
- * whether all positions and speeds are numbers, and ends the program, by exit, after WATCH_STEPS
- * steps: games end no other way, and what runs at the end must run.  It creates the file WATCH_HALF at
- * half of them, for a screenshot.  What it saw goes to the file WATCH_REPORT. */
+ * It sees every body that the program makes and every step that reaches libode, looks after each
+ * step whether all positions and speeds are numbers, and ends the program, by exit, after
+ * WATCH_STEPS steps: games end no other way, and what runs at the end must run.  It creates the
+ * file WATCH_HALF at half of them, for a screenshot.  What it saw goes to the file WATCH_REPORT. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>

@@ -1,11 +1,13 @@
-// bullet_scene.cpp - an ordinary Bullet program with the Dantzig solver; it knows nothing of lcplug.
+// bullet_scene.cpp - an ordinary Bullet program with the Dantzig solver; it knows nothing of
+// lcplug.
 //
 // usage: bullet_scene SCENE [STEPS]
 //   tower   six boxes on top of each other stay where they are
-//   slope   boxes at rest on slopes below and above the friction angle: they stick, or slide as Coulomb says
-//   chain   eight boxes on ball joints, the first one held, fall from the horizontal: no joint opens
-//   motor   a wheel on a hinge is brought to a speed by a motor of bounded force; a pendulum stops at its limit
-//   pile    thirty boxes and balls fall into a heap: none falls through the floor
+//   slope   boxes at rest on slopes below and above the friction angle: they stick, or slide as
+//   Coulomb says chain   eight boxes on ball joints, the first one held, fall from the horizontal:
+//   no joint opens motor   a wheel on a hinge is brought to a speed by a motor of bounded force; a
+//   pendulum stops at its limit pile    thirty boxes and balls fall into a heap: none falls through
+//   the floor
 //
 // Built once for each precision.  The last line tells how often Bullet went to its other solver.
 #include <btBulletDynamicsCommon.h>
@@ -38,7 +40,8 @@ struct Scene {
 
   Scene() {
     world.setGravity(btVector3(0, 0, -GRAVITY));
-    world.getSolverInfo().m_minimumSolverBatchSize = 1; // an island each, as a direct solver wants it
+    world.getSolverInfo().m_minimumSolverBatchSize =
+        1; // an island each, as a direct solver wants it
   }
 
   ~Scene() {
@@ -47,7 +50,8 @@ struct Scene {
       for (auto &body : *list) world.removeRigidBody(body.get());
   }
 
-  btRigidBody *add(btCollisionShape *shape, double mass, const btVector3 &at, double friction = 0.5) {
+  btRigidBody *add(btCollisionShape *shape, double mass, const btVector3 &at,
+                   double friction = 0.5) {
     shapes.emplace_back(shape);
     btVector3 inertia(0, 0, 0);
     if (mass > 0) shape->calculateLocalInertia(mass, inertia);
@@ -118,7 +122,8 @@ static bool slope(Scene &s, int steps) {
   bool right = true;
   for (int i = 0; i < 6; i++) {
     double far = slide(GRAVITY, degrees[i] * radian, mu, steps * STEP);
-    right &= measured("way down the slope", s.bodies[i]->getCenterOfMassPosition().x(), far, 0.01 + 0.03 * far);
+    right &= measured("way down the slope", s.bodies[i]->getCenterOfMassPosition().x(), far,
+                      0.01 + 0.03 * far);
   }
   return right;
 }
@@ -131,7 +136,8 @@ static bool chain(Scene &s, int steps) {
   for (int i = 1; i < links; i++)
     s.join(new btPoint2PointConstraint(*s.bodies[i - 1], *s.bodies[i], front, back));
   s.run(steps ? steps : 150);
-  bool right = measured("the chain has fallen (m)", s.bodies[links - 1]->getCenterOfMassPosition().z(), -2.5, 1.4);
+  bool right = measured("the chain has fallen (m)",
+                        s.bodies[links - 1]->getCenterOfMassPosition().z(), -2.5, 1.4);
   btVector3 end(0, 0, 0);
   for (int i = 0; i < links; i++) {
     btTransform t = s.bodies[i]->getCenterOfMassTransform();
@@ -143,16 +149,20 @@ static bool chain(Scene &s, int steps) {
 
 static bool motor(Scene &s, int steps) {
   btRigidBody *wheel = s.box(btVector3(0.5, 0.5, 0.1), btVector3(0, 0, 2));
-  btHingeConstraint *axle = s.join(new btHingeConstraint(*wheel, btVector3(0, 0, 0), btVector3(0, 0, 1)));
+  btHingeConstraint *axle =
+      s.join(new btHingeConstraint(*wheel, btVector3(0, 0, 0), btVector3(0, 0, 1)));
   axle->enableAngularMotor(true, 3, 100);
   btRigidBody *pendulum = s.box(btVector3(0.5, 0.1, 0.1), btVector3(5.5, 0, 2));
-  btHingeConstraint *pivot = s.join(new btHingeConstraint(*pendulum, btVector3(-0.5, 0, 0), btVector3(0, 1, 0)));
+  btHingeConstraint *pivot =
+      s.join(new btHingeConstraint(*pendulum, btVector3(-0.5, 0, 0), btVector3(0, 1, 0)));
   pivot->setLimit(-0.6, 0.6, 0.9, 0.3, 0);
   s.run(steps ? steps : 240);
   bool right = measured("height of the wheel", wheel->getCenterOfMassPosition().z(), 2, 0.01);
   right &= measured("its speed", std::fabs(wheel->getAngularVelocity().z()), 3, 0.02);
-  right &= measured("the pendulum's length", (pendulum->getCenterOfMassPosition() - btVector3(5, 0, 2)).length(), 0.5, 0.01);
-  right &= measured("its height at the limit", pendulum->getCenterOfMassPosition().z(), 2 - 0.5 * std::sin(0.6), 0.03);
+  right &= measured("the pendulum's length",
+                    (pendulum->getCenterOfMassPosition() - btVector3(5, 0, 2)).length(), 0.5, 0.01);
+  right &= measured("its height at the limit", pendulum->getCenterOfMassPosition().z(),
+                    2 - 0.5 * std::sin(0.6), 0.03);
   return right;
 }
 
@@ -167,7 +177,8 @@ static bool pile(Scene &s, int steps) {
   bool right = true;
   for (auto &body : s.bodies) {
     const btVector3 &at = body->getCenterOfMassPosition();
-    right &= measured("inside the heap", at.z(), 10, 9.8) && measured("not thrown away", at.length(), 0, 20);
+    right &= measured("inside the heap", at.z(), 10, 9.8) &&
+             measured("not thrown away", at.length(), 0, 20);
   }
   return right;
 }
@@ -176,7 +187,8 @@ int main(int count, char **arguments) {
   static const struct {
     const char *name;
     bool (*run)(Scene &, int);
-  } scenes[] = {{"tower", tower}, {"slope", slope}, {"chain", chain}, {"motor", motor}, {"pile", pile}};
+  } scenes[] = {
+      {"tower", tower}, {"slope", slope}, {"chain", chain}, {"motor", motor}, {"pile", pile}};
   for (auto &entry : scenes)
     if (count > 1 && !std::strcmp(arguments[1], entry.name)) {
       Scene scene;

@@ -2,11 +2,11 @@
 //
 // usage: dart_scene SCENE [STEPS]
 //   tower   five boxes on top of each other stay where they are
-//   slope   boxes at rest on slopes below and above the friction angle: they stick, or slide as Coulomb says
-//   limit   a hinge falls to its limit and stays there; joint limits are rows of the same problem
-//   loop    a rod on a hinge whose other end is held by a ball joint constraint: it stays level
-//   servo   a hinge is brought to a speed by a servo of bounded force
-//   pile    eight boxes fall into a heap: none falls through the floor
+//   slope   boxes at rest on slopes below and above the friction angle: they stick, or slide as
+//   Coulomb says limit   a hinge falls to its limit and stays there; joint limits are rows of the
+//   same problem loop    a rod on a hinge whose other end is held by a ball joint constraint: it
+//   stays level servo   a hinge is brought to a speed by a servo of bounded force pile    eight
+//   boxes fall into a heap: none falls through the floor
 //
 // The last line tells how often DART went to its second solver.
 #include <cstdlib>
@@ -46,11 +46,12 @@ struct Scene {
     world->setGravity(Eigen::Vector3d(0, 0, -GRAVITY));
   }
 
-  void shape(dynamics::BodyNode *body, const Eigen::Vector3d &size, double friction, bool solid = true) {
+  void shape(dynamics::BodyNode *body, const Eigen::Vector3d &size, double friction,
+             bool solid = true) {
     auto box = std::make_shared<dynamics::BoxShape>(size);
-    dynamics::ShapeNode *node = solid
-        ? body->createShapeNodeWith<dynamics::CollisionAspect, dynamics::DynamicsAspect>(box)
-        : body->createShapeNodeWith<dynamics::DynamicsAspect>(box);
+    dynamics::ShapeNode *node =
+        solid ? body->createShapeNodeWith<dynamics::CollisionAspect, dynamics::DynamicsAspect>(box)
+              : body->createShapeNodeWith<dynamics::DynamicsAspect>(box);
     node->getDynamicsAspect()->setFrictionCoeff(friction);
     dynamics::Inertia inertia;
     inertia.setMass(1);
@@ -68,7 +69,8 @@ struct Scene {
     world->addSkeleton(skeleton);
   }
 
-  dynamics::BodyNode *box(const Eigen::Vector3d &size, const Eigen::Vector3d &at, double friction = 0.5) {
+  dynamics::BodyNode *box(const Eigen::Vector3d &size, const Eigen::Vector3d &at,
+                          double friction = 0.5) {
     auto skeleton = dynamics::Skeleton::create("box" + std::to_string(bodies.size()));
     auto pair = skeleton->createJointAndBodyNodePair<dynamics::FreeJoint>();
     shape(pair.second, size, friction);
@@ -111,7 +113,8 @@ struct Scene {
 
 static bool tower(Scene &s, int steps) {
   s.floor();
-  for (int i = 0; i < 5; i++) s.box(Eigen::Vector3d(1, 1, 1), Eigen::Vector3d(0.02 * i, 0, 0.5 + i));
+  for (int i = 0; i < 5; i++)
+    s.box(Eigen::Vector3d(1, 1, 1), Eigen::Vector3d(0.02 * i, 0, 0.5 + i));
   s.run(steps ? steps : 250);
   bool right = true;
   for (int i = 0; i < 5; i++) {
@@ -121,12 +124,14 @@ static bool tower(Scene &s, int steps) {
   return right;
 }
 
-// One slope for all boxes, so each angle is a friction coefficient of its own: tan(angle) against mu.
+// One slope for all boxes, so each angle is a friction coefficient of its own: tan(angle) against
+// mu.
 static bool slope(Scene &s, int steps) {
   static const double mus[] = {0.2, 0.4, 0.55, 0.7, 0.9};
   const double angle = 30 * M_PI / 180; // tan 0.577
   s.floor();
-  for (int i = 0; i < 5; i++) s.box(Eigen::Vector3d(1, 1, 0.2), Eigen::Vector3d(0, 3 * i, 0.1), mus[i]);
+  for (int i = 0; i < 5; i++)
+    s.box(Eigen::Vector3d(1, 1, 0.2), Eigen::Vector3d(0, 3 * i, 0.1), mus[i]);
   s.world->setGravity(GRAVITY * Eigen::Vector3d(std::sin(angle), 0, -std::cos(angle)));
   if (!steps) steps = 400;
   s.run(steps);
@@ -170,7 +175,8 @@ static bool servo(Scene &s, int steps) {
 static bool pile(Scene &s, int steps) {
   s.floor();
   for (int i = 0; i < 8; i++)
-    s.box(Eigen::Vector3d(0.5, 0.5, 0.5), Eigen::Vector3d(0.13 * (i % 4), 0.11 * (i % 3), 0.3 + 0.55 * i));
+    s.box(Eigen::Vector3d(0.5, 0.5, 0.5),
+          Eigen::Vector3d(0.13 * (i % 4), 0.11 * (i % 3), 0.3 + 0.55 * i));
   s.run(steps ? steps : 600);
   bool right = true;
   for (size_t i = 0; i < s.bodies.size(); i++) {
@@ -184,7 +190,8 @@ int main(int count, char **arguments) {
   static const struct {
     const char *name;
     bool (*run)(Scene &, int);
-  } scenes[] = {{"tower", tower}, {"slope", slope}, {"limit", limit}, {"loop", loop}, {"servo", servo}, {"pile", pile}};
+  } scenes[] = {{"tower", tower}, {"slope", slope}, {"limit", limit},
+                {"loop", loop},   {"servo", servo}, {"pile", pile}};
   for (auto &entry : scenes)
     if (count > 1 && !std::strcmp(arguments[1], entry.name)) {
       Scene scene;

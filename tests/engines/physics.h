@@ -9,15 +9,17 @@
 #include <cmath>
 #include <cstdio>
 
-inline void print_body(int index, double x, double y, double z, double qw, double qx, double qy, double qz) {
-  std::printf("body %d %.17g %.17g %.17g %.17g %.17g %.17g %.17g\n", index, x, y, z, qw, qx, qy, qz);
+inline void print_body(int index, double x, double y, double z, double qw, double qx, double qy,
+                       double qz) {
+  std::printf("body %d %.17g %.17g %.17g %.17g %.17g %.17g %.17g\n", index, x, y, z, qw, qx, qy,
+              qz);
 }
 
 // Whether `value` is within `margin` of what mechanics says.  A NaN is not.
 inline bool measured(const char *what, double value, double expected, double margin) {
   bool right = std::fabs(value - expected) <= margin;
-  std::printf("%s %s: %.9g, expected %.9g within %.1g\n", right ? "right" : "wrong", what, value, expected,
-              margin);
+  std::printf("%s %s: %.9g, expected %.9g within %.1g\n", right ? "right" : "wrong", what, value,
+              expected, margin);
   return right;
 }
 

@@ -5,17 +5,18 @@
  * Two things are tried, again and again until `seconds` are over:
  *
  *   worlds   each world is stepped by whichever thread gets hold of it, so that every thread meets
- *            problems of all sizes in turn; the poses must be those of the same worlds stepped by one
- *            thread alone, to the bit
- *   islands  one world whose islands are solved at once by a pool of threads.  ODE adds up its own
- *            numbers in another order each time, so poses cannot be compared; the calls can: what the
- *            solver answered in the pool it must answer again, to the bit, to this thread alone
+ *            problems of all sizes in turn; the poses must be those of the same worlds stepped by
+ * one thread alone, to the bit islands  one world whose islands are solved at once by a pool of
+ * threads.  ODE adds up its own numbers in another order each time, so poses cannot be compared;
+ * the calls can: what the solver answered in the pool it must answer again, to the bit, to this
+ * thread alone
  *
  * The program is linked with the preload object.  Its own dxSolveLCP stands before it and notes the
  * calls of the second part.
  *
- * For helgrind: warm=1 lets a single thread come first, as it does not know that pthread_once orders
- * what happens, and islands=0 leaves out the pool, whose threads ODE orders by atomic counters. */
+ * For helgrind: warm=1 lets a single thread come first, as it does not know that pthread_once
+ * orders what happens, and islands=0 leaves out the pool, whose threads ODE orders by atomic
+ * counters. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
@@ -32,8 +33,8 @@
 #define TEXT(symbol) TEXT_OF(symbol)
 #define TEXT_OF(symbol) #symbol
 
-typedef void solver(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub, double *lh,
-                    int *findex);
+typedef void solver(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub,
+                    double *lh, int *findex);
 
 static void need(int fact, const char *what) {
   if (fact) return;
@@ -47,7 +48,8 @@ static void *allocate(size_t size) {
   return memory;
 }
 
-/* ---- the calls of the solver --------------------------------------------------------------------- */
+/* ---- the calls of the solver
+ * --------------------------------------------------------------------- */
 
 typedef struct noted_call {
   struct noted_call *before;
@@ -65,15 +67,16 @@ static solver *next_solver;
 
 static void *duplicate(const void *from, size_t size) { return memcpy(allocate(size), from, size); }
 
-static noted_call *note(unsigned n, const double *A, const double *bx, unsigned nub, const double *lh,
-                        const int *findex) {
+static noted_call *note(unsigned n, const double *A, const double *bx, unsigned nub,
+                        const double *lh, const int *findex) {
   noted_call *c = allocate(sizeof *c);
   c->n = n;
   c->nub = nub;
   c->stride = n > 1 ? ((n - 1) | 3) + 1 : n;
   c->A = allocate(n * c->stride * sizeof *A);
   /* The lower triangle alone: the rest may never have been written. */
-  for (unsigned i = 0; i < n; i++) memcpy(c->A + i * c->stride, A + i * c->stride, (i + 1) * sizeof *A);
+  for (unsigned i = 0; i < n; i++)
+    memcpy(c->A + i * c->stride, A + i * c->stride, (i + 1) * sizeof *A);
   c->bx = duplicate(bx, 2 * n * sizeof *bx);
   c->lh = duplicate(lh, 2 * n * sizeof *lh);
   c->findex = findex ? duplicate(findex, n * sizeof *findex) : NULL;
@@ -82,8 +85,11 @@ static noted_call *note(unsigned n, const double *A, const double *bx, unsigned 
 }
 
 __attribute__((visibility("default"))) solver SOLVER;
-void SOLVER(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub, double *lh, int *findex) {
-  noted_call *c = noting && atomic_fetch_add(&note_count, 1) < NOTES_MAX ? note(n, A, bx, nub, lh, findex) : NULL;
+void SOLVER(void *arena, unsigned n, double *A, double *bx, double *w, unsigned nub, double *lh,
+            int *findex) {
+  noted_call *c = noting && atomic_fetch_add(&note_count, 1) < NOTES_MAX
+                      ? note(n, A, bx, nub, lh, findex)
+                      : NULL;
   next_solver(arena, n, A, bx, w, nub, lh, findex);
   if (!c) return;
   for (unsigned i = 0; i < n; i++) c->x[i] = bx[2 * i + 1];
@@ -102,7 +108,8 @@ static void free_note(noted_call *c) {
   free(c->A), free(c->bx), free(c->lh), free(c->findex), free(c->x), free(c);
 }
 
-/* ---- worlds -------------------------------------------------------------------------------------- */
+/* ---- worlds
+ * -------------------------------------------------------------------------------------- */
 
 typedef struct world {
   scene *scene;
@@ -120,8 +127,8 @@ static scene_config config_of(int k, unsigned round) {
   static const struct {
     const char *kind;
     int size;
-  } kinds[] = {{"boxes", 12}, {"spheres", 20}, {"ragdoll", 2}, {"vehicles", 1}, {"mixed", 10},
-               {"pyramid", 3}, {"tower", 4}, {"chain", 1}, {"wall", 3}, {"motors", 1}};
+  } kinds[] = {{"boxes", 12},  {"spheres", 20}, {"ragdoll", 2}, {"vehicles", 1}, {"mixed", 10},
+               {"pyramid", 3}, {"tower", 4},    {"chain", 1},   {"wall", 3},     {"motors", 1}};
   enum { KINDS = sizeof kinds / sizeof kinds[0] };
   scene_config config = scene_config_default();
   config.kind = kinds[k % KINDS].kind;
@@ -138,7 +145,8 @@ static void create_worlds(int count, int steps, unsigned round) {
     scene_config config = config_of(k, round);
     all.world[k].scene = scene_create(&config);
     all.world[k].steps_left = steps;
-    need(all.world[k].scene && !pthread_mutex_init(&all.world[k].taken, NULL), "a world cannot be made");
+    need(all.world[k].scene && !pthread_mutex_init(&all.world[k].taken, NULL),
+         "a world cannot be made");
   }
 }
 
@@ -150,7 +158,8 @@ static double *harvest_poses(size_t *count) {
   for (int k = 0; k < all.count; k++) {
     for (int i = 0; i < scene_bodies(all.world[k].scene); i++, at += 7) {
       memcpy(poses + at, dBodyGetPosition(scene_body(all.world[k].scene, i)), 3 * sizeof *poses);
-      memcpy(poses + at + 3, dBodyGetQuaternion(scene_body(all.world[k].scene, i)), 4 * sizeof *poses);
+      memcpy(poses + at + 3, dBodyGetQuaternion(scene_body(all.world[k].scene, i)),
+             4 * sizeof *poses);
     }
     scene_free(all.world[k].scene);
     pthread_mutex_destroy(&all.world[k].taken);
@@ -181,7 +190,8 @@ static double *step_in_threads(int worlds, int steps, int threads, unsigned roun
   pthread_t *thread = allocate((size_t)threads * sizeof *thread);
   create_worlds(worlds, steps, round);
   for (int t = 0; t < threads; t++)
-    need(!pthread_create(&thread[t], NULL, step_free_worlds, (void *)(size_t)(t + 1)), "no more threads");
+    need(!pthread_create(&thread[t], NULL, step_free_worlds, (void *)(size_t)(t + 1)),
+         "no more threads");
   for (int t = 0; t < threads; t++) pthread_join(thread[t], NULL);
   free(thread);
   return harvest_poses(count);
@@ -206,7 +216,8 @@ static int worlds_agree(int worlds, int steps, int threads, int warm, unsigned r
   return same;
 }
 
-/* ---- islands ------------------------------------------------------------------------------------- */
+/* ---- islands
+ * ------------------------------------------------------------------------------------- */
 
 static int islands_agree(int steps, int threads, unsigned round) {
   scene_config config = config_of(4, round); /* mixed: falls in many islands */
@@ -219,7 +230,8 @@ static int islands_agree(int steps, int threads, unsigned round) {
   for (int i = 0; i < steps; i++) scene_step(s);
   noting = 0;
   int same = 1, finite = 1;
-  for (int i = 0; i < scene_bodies(s); i++) finite &= isfinite(dBodyGetPosition(scene_body(s, i))[2]);
+  for (int i = 0; i < scene_bodies(s); i++)
+    finite &= isfinite(dBodyGetPosition(scene_body(s, i))[2]);
   scene_free(s);
   for (noted_call *c = atomic_exchange(&notes, NULL), *before; c; c = before) {
     before = c->before;
@@ -229,7 +241,8 @@ static int islands_agree(int steps, int threads, unsigned round) {
   return same && finite && note_count > 0;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it
+ * ----------------------------------------------------------------------------------- */
 
 static double now(void) {
   struct timespec t;
@@ -242,8 +255,8 @@ int main(int count, char **arguments) {
   const struct {
     const char *key;
     int *value;
-  } keys[] = {{"worlds=", &worlds}, {"threads=", &threads}, {"steps=", &steps},
-              {"seconds=", &seconds}, {"warm=", &warm}, {"islands=", &islands}};
+  } keys[] = {{"worlds=", &worlds},   {"threads=", &threads}, {"steps=", &steps},
+              {"seconds=", &seconds}, {"warm=", &warm},       {"islands=", &islands}};
   for (int i = 1; i < count; i++)
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
       if (!strncmp(arguments[i], keys[k].key, strlen(keys[k].key)))
@@ -257,7 +270,8 @@ int main(int count, char **arguments) {
     if (islands) need(islands_agree(steps, threads, round), "a pool and one thread part");
     round++;
   } while (now() < end);
-  printf("%u rounds of %d worlds, %d threads, %d steps: the bits of one thread\n", round, worlds, threads, steps);
+  printf("%u rounds of %d worlds, %d threads, %d steps: the bits of one thread\n", round, worlds,
+         threads, steps);
   scenes_done();
   return 0;
 }
