@@ -32,7 +32,7 @@ static void put_at_bounds(box *p) {
     p->keep[i] = p->place[i] == INSIDE;
     if (p->place[i] == AT_LO) p->x[i] = p->lo[i];
     else if (p->place[i] == AT_HI) p->x[i] = p->hi[i];
-    p->extra[i] = REGULARIZATION * p->diagonal[i];
+    p->extra[i] = (REGULARIZATION + p->pull) * p->diagonal[i];
   }
 }
 

@@ -216,8 +216,8 @@ void lcplug_box_source_apply(const box_source *s, const double *x, double *y) {
 /* ---- cutting -------------------------------------------------------------------------------------- */
 
 static int take_vectors(box *p, lcplug_workspace *workspace) {
-  double **vectors[] = {&p->b, &p->lo,    &p->hi, &p->diagonal, &p->x,
-                        &p->w, &p->extra, &p->dx, &p->clipped,  &p->clipped_w};
+  double **vectors[] = {&p->b,     &p->lo, &p->hi,      &p->diagonal,  &p->x,     &p->w,
+                        &p->extra, &p->dx, &p->clipped, &p->clipped_w, &p->center};
   size_t count = sizeof vectors / sizeof *vectors, stride = (size_t)lcplug_panel_pad(p->rows);
   double *memory = TAKE(workspace, double, count * stride);
   p->place = TAKE(workspace, unsigned char, p->rows);
@@ -353,10 +353,14 @@ void lcplug_box_paste(const box *p, const double *values, double *x) {
 
 /* ---- judging -------------------------------------------------------------------------------------- */
 
-void lcplug_box_set_w(box *p) {
-  p->matrix->apply(p, p->x, p->w);
-  for (int i = 0; i < p->rows; i++) p->w[i] -= p->b[i];
+static void set_w_of(const box *p, const double *x, double *w) {
+  p->matrix->apply(p, x, w);
+  for (int i = 0; i < p->rows; i++) w[i] -= p->b[i];
+  if (p->pull != 0.0)
+    for (int i = 0; i < p->rows; i++) w[i] += p->pull * p->diagonal[i] * (x[i] - p->center[i]);
 }
+
+void lcplug_box_set_w(box *p) { set_w_of(p, p->x, p->w); }
 
 /* s |F| of a row: |w| counts as far as the bound lets x move against it. */
 static double row_violation(double x, double w, double d, double lo, double hi) {
@@ -408,8 +412,7 @@ int lcplug_box_observe(box *p, iteration *it) {
   double *w = p->w;
   if (moved) {
     w = p->clipped_w;
-    p->matrix->apply(p, p->clipped, w);
-    for (int i = 0; i < p->rows; i++) w[i] -= p->b[i];
+    set_w_of(p, p->clipped, w);
   }
   return lcplug_iteration_keep(it, p->rows, p->clipped, lcplug_box_residual(p, p->clipped, w),
                                rounding_level(p, p->clipped));

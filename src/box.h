@@ -39,6 +39,8 @@ struct box {
   /* the iterate: x, its w = A x - b, and where each row is believed to be */
   double *x, *w;
   unsigned char *place;
+  /* pull != 0: the problem with  pull A_ii (x - center)^2 / 2  of every row added */
+  double pull, *center;
   /* what the next factorization keeps and adds */
   unsigned char *keep;
   double *extra;
@@ -94,7 +96,7 @@ double lcplug_box_source_unit(const box_source *s, const double *lo, const doubl
 /* Writes the box's x into the rows it was cut from. */
 void lcplug_box_paste(const box *p, const double *values, double *x);
 
-/* w = A x - b for the present x. */
+/* w = A x - b for the present x, and what pulls at it. */
 void lcplug_box_set_w(box *p);
 
 /* The natural residual of x with this w, for x within its bounds. */

@@ -12,7 +12,13 @@
 
 #include "sets.h"
 
-enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60 };
+enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, FREEZE_ROUNDS = 60, PULLS = 6 };
+/* Steps of the interior point: problems that are not singular need fewer than the first. */
+enum { FIRST_STEPS = 30, INTERIOR_STEPS = 60 };
+
+/* Of the diagonal: how hard a centre pulls. */
+static const double PULL = 1e-8;
+
 
 /* A guess that leaves this many times what no force leaves is no help. */
 static const double FAR_OFF = 10.0;
@@ -76,13 +82,46 @@ static void remember(const exact *e, const box *p, const iteration *it) {
   e->memory->known |= 1 << e->stage;
 }
 
+/* Where A is singular, or so near to it that rounding decides, many forces do and no method settles on
+ * one.  So the answer is pulled towards the best one so far, which makes it unique; that answer is the next
+ * centre, and the pull, which is proportional to the way between the two, fades. */
+static lcplug_error solve_nearby(box *p, iteration *it, lcplug_workspace *workspace) {
+  size_t bytes = (size_t)p->rows * sizeof *p->x;
+  double *near = TAKE(workspace, double, p->rows);
+  if (!near) return LCPLUG_ERROR_MEMORY;
+  for (int round = 0; round < PULLS && it->status == LCPLUG_STALLED; round++) {
+    iteration inner = *it;
+    inner.x = near;
+    inner.tol = 0.1 * it->tol;
+    inner.residual = INFINITY;
+    memcpy(p->center, it->x, bytes);
+    memcpy(p->x, it->x, bytes);
+    p->pull = PULL;
+    lcplug_box_set_w(p);
+    lcplug_guess_places(p);
+    if (!lcplug_active_set(p, &inner, ACTIVE_SET_STEPS)) {
+      memcpy(p->x, near, bytes);
+      lcplug_error error = lcplug_interior_point(p, &inner, INTERIOR_STEPS, workspace);
+      if (error) return error;
+    }
+    p->pull = 0.0;
+    it->iterations = inner.iterations, it->factorizations = inner.factorizations;
+    memcpy(p->x, near, bytes);
+    lcplug_box_set_w(p);
+    if (!lcplug_box_observe(p, it)) it->status = LCPLUG_STALLED;
+  }
+  return LCPLUG_OK;
+}
+
 static lcplug_error run_methods(const exact *e, box *p, iteration *it) {
   if (try_memory(e, p, it)) return LCPLUG_OK;
   lcplug_guess_places(p);
   if (lcplug_active_set(p, it, ACTIVE_SET_STEPS) || it->status == LCPLUG_TIME_LIMIT)
     return LCPLUG_OK;
   memcpy(p->x, it->x, (size_t)p->rows * sizeof *p->x);
-  lcplug_error error = lcplug_interior_point(p, it, INTERIOR_STEPS, e->workspace);
+  lcplug_error error = lcplug_interior_point(p, it, FIRST_STEPS, e->workspace);
+  if (error || it->status != LCPLUG_STALLED) return error;
+  error = solve_nearby(p, it, e->workspace);
   if (error || it->status != LCPLUG_STALLED) return error;
   set_to_zero(p); /* the other path is still cheaper than anybody else's */
   return lcplug_interior_point(p, it, INTERIOR_STEPS, e->workspace);

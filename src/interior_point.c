@@ -154,7 +154,7 @@ static void invert(interior *v) {
 static void set_barrier(interior *v) {
   box *p = v->p;
   memset(p->keep, 1, (size_t)p->rows);
-  for (int i = 0; i < p->rows; i++) p->extra[i] = BARRIER_TRACE * p->diagonal[i];
+  for (int i = 0; i < p->rows; i++) p->extra[i] = (BARRIER_TRACE + p->pull) * p->diagonal[i];
   FOR_SIDES(v, b)
     if (b->bounds)
       for (int i = 0; i < p->rows; i++) p->extra[i] += b->z[i] * b->inverse_s[i];
