@@ -33,14 +33,14 @@ typedef struct sighting {
   swap_call copy;         /* the problem as it came, in our own memory */
   lcplug_problem problem; /* the same for the core */
   shadow upstream, lcplug;
-  upstream_word word;  /* what upstream said to the engine's call */
-  int asked_upstream;  /* our own answer needed upstream's help */
-  uint64_t number;     /* of the call, the first is 0 */
-  uint64_t file;       /* of the record, when capturing */
+  upstream_word word; /* what upstream said to the engine's call */
+  int asked_upstream; /* our own answer needed upstream's help */
+  uint64_t number;    /* of the call, the first is 0 */
+  uint64_t file;      /* of the record, when capturing */
   witness_entry entry;
 } sighting;
 
-/* ---- time --------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static int64_t clock_nanoseconds(clockid_t clock) {
   struct timespec t;
@@ -69,7 +69,7 @@ static double seconds_between(int64_t begin, int64_t end) {
   return 1e-9 * (double)(spent > 0 ? spent : 0);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* For a shadow: what upstream left in the engine's arrays is its answer here, too. */
 static upstream_word recall_upstream(const swap_call *copy) {
@@ -140,7 +140,7 @@ static int begin_sighting(sighting *s) {
   return 1;
 }
 
-/* ---- judging ------------------------------------------------------------------------------------ */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static double judge(const sighting *s, const shadow *answer, lcplug_friction friction) {
   double residual = INFINITY;
@@ -193,7 +193,7 @@ static void compare(sighting *s) {
   s->entry.energy = (float)(larger > 0.0 ? sqrt(fmax(apart, 0.0) / larger) : 0.0);
 }
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* A program's name as part of a file's: nothing but letters, digits and -_. */
 static void program_name(char *name, size_t size) {
@@ -239,11 +239,12 @@ static void keep_if_worst(const sighting *s, witness_control *order) {
     char name[64];
     double value = witness_badness(&s->entry, (witness_worst)kind);
     snprintf(name, sizeof name, "%s-%06lu.lcp", names[kind], (unsigned long)s->number + 1);
-    if (value > floors[kind] && becomes_worst(order, (witness_worst)kind, value)) keep(s, order, name);
+    if (value > floors[kind] && becomes_worst(order, (witness_worst)kind, value))
+      keep(s, order, name);
   }
 }
 
-/* ---- the two orders ----------------------------------------------------------------------------- */
+/* ---- the two orders -------------------------------------------------------------------------- */
 
 static int capture(sighting *s, witness_control *order) {
   char name[64];

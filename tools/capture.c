@@ -35,17 +35,19 @@ static void print_summary(const session *s, const char *program, const char *fol
   group_digits(c->started, calls);
   group_digits(c->written, written);
   if (!c->started) {
-    fprintf(stderr, "lcplug: no call of a solver was seen; `lcplug doctor %s` may say why\n", program);
+    fprintf(stderr, "lcplug: no call of a solver was seen; `lcplug doctor %s` may say why\n",
+            program);
     return;
   }
   fprintf(stderr, "lcplug: %s problem%s of %s call%s kept in %s\n", written,
           c->written == 1 ? "" : "s", calls, c->started == 1 ? "" : "s", folder);
-  if (c->beyond)
-    fprintf(stderr, "lcplug: --max left out %" PRIu64 " more\n", c->beyond);
+  if (c->beyond) fprintf(stderr, "lcplug: --max left out %" PRIu64 " more\n", c->beyond);
   if (c->refused)
-    fprintf(stderr, "lcplug: %" PRIu64 " had numbers or bounds that a file cannot hold\n", c->refused);
+    fprintf(stderr, "lcplug: %" PRIu64 " had numbers or bounds that a file cannot hold\n",
+            c->refused);
   if (c->write_error)
-    fprintf(stderr, "lcplug: then a file could not be written: %s\n", strerror((int)c->write_error));
+    fprintf(stderr, "lcplug: then a file could not be written: %s\n",
+            strerror((int)c->write_error));
 }
 
 static int work(session *s, void *data, char **program, const char *items) {
@@ -81,14 +83,15 @@ const tool_command tool_capture_command = {
     .name = "capture",
     .arguments = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
     .meaning = "start PROGRAM and keep the problems that it poses",
-    .text = "Starts PROGRAM as it is and keeps the problems that its contact solver is given, with the "
-            "solver's answers and CPU times, one record each: DIR/PROGRAM-NUMBER.lcp.\n\n"
-            "What the program computes stays the same to the bit: its own solver solves on its own "
-            "memory.  Programs that it starts are captured too, and so are all threads.  A file appears "
-            "when it is whole; when one cannot be written, on a full disk say, capturing ends and the "
-            "program goes on.  The answer counts as an error of the solver if its residual is above "
-            "1e-6 (1e-2 in single precision).\n\n"
-            "How many problems were kept is said on standard error when the program has ended.",
+    .text =
+        "Starts PROGRAM as it is and keeps the problems that its contact solver is given, with "
+        "the solver's answers and CPU times, one record each: DIR/PROGRAM-NUMBER.lcp.\n\nWhat the "
+        "program computes stays the same to the bit: its own solver solves on its own memory.  "
+        "Programs that it starts are captured too, and so are all threads.  A file appears when "
+        "it is whole; when one cannot be written, on a full disk say, capturing ends and the "
+        "program goes on.  The answer counts as an error of the solver if its residual is above "
+        "1e-6 (1e-2 in single precision).\n\nHow many problems were kept is said on standard "
+        "error when the program has ended.",
     .options = options,
     .starts_program = true,
     .statuses = launch_statuses,
