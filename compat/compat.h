@@ -52,7 +52,10 @@ typedef struct swap_call {
  * answer worth having. */
 int swap_solve(const swap_call *call);
 
-/* The same by lcplug. */
+/* The problem as the call's arrays hold it. */
+lcplug_problem swap_problem(const swap_call *call);
+
+/* swap_solve by lcplug. */
 int swap_answer(const swap_call *call);
 
 /* Writes upstream's answer, with the bounds that it used in lo and hi, in the caller's order; 0, and x

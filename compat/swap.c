@@ -170,6 +170,21 @@ static double ask_upstream(attempt *a) {
 
 /* ---- ours --------------------------------------------------------------------------------------- */
 
+lcplug_problem swap_problem(const swap_call *call) {
+  lcplug_problem p = lcplug_problem_default();
+  p.n = call->n;
+  p.nub = call->nub > call->n ? call->n : call->nub;
+  p.A = call->A;
+  p.stride = call->stride;
+  p.b = call->b;
+  p.b_step = call->b_step;
+  p.lo = call->lo;
+  p.hi = call->hi;
+  p.bounds_step = call->bounds_step;
+  p.findex = call->findex;
+  return p;
+}
+
 /* Points everything at this thread's memory; 0 if there is none. */
 static int begin_attempt(attempt *a) {
   const swap_call *call = a->call;
@@ -186,17 +201,7 @@ static int begin_attempt(attempt *a) {
   a->bound = memory + 7 * n;
   a->scratch = memory + 8 * n;
   a->findex = (int *)(memory + 11 * n);
-  a->problem = lcplug_problem_default();
-  a->problem.n = call->n;
-  a->problem.nub = call->nub > call->n ? call->n : call->nub;
-  a->problem.A = call->A;
-  a->problem.stride = call->stride;
-  a->problem.b = call->b;
-  a->problem.b_step = call->b_step;
-  a->problem.lo = call->lo;
-  a->problem.hi = call->hi;
-  a->problem.bounds_step = call->bounds_step;
-  a->problem.findex = call->findex;
+  a->problem = swap_problem(call);
   return 1;
 }
 

@@ -30,18 +30,17 @@ typedef struct shadow {
 typedef struct sighting {
   const swap_call *call; /* the engine's */
   thread_context *context;
-  lcplug_problem problem;
-  double *A, *b, *lo, *hi; /* the problem's arrays */
-  int *findex;
+  swap_call copy;         /* the problem as it came, in our own memory */
+  lcplug_problem problem; /* the same for the core */
   shadow upstream, lcplug;
-  upstream_word word;  /* what upstream said to the engine's call */
-  int asked_upstream;  /* our own answer needed upstream's help */
-  uint64_t number;     /* of the call, the first is 0 */
-  uint64_t file;       /* of the record, when capturing */
+  upstream_word word; /* what upstream said to the engine's call */
+  int asked_upstream; /* our own answer needed upstream's help */
+  uint64_t number;    /* of the call, the first is 0 */
+  uint64_t file;      /* of the record, when capturing */
   witness_entry entry;
 } sighting;
 
-/* ---- time --------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static int64_t clock_nanoseconds(clockid_t clock) {
   struct timespec t;
@@ -70,7 +69,7 @@ static double seconds_between(int64_t begin, int64_t end) {
   return 1e-9 * (double)(spent > 0 ? spent : 0);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* For a shadow: what upstream left in the engine's arrays is its answer here, too. */
 static upstream_word recall_upstream(const swap_call *copy) {
@@ -93,41 +92,30 @@ static double *take(double **memory, size_t count) {
   return part;
 }
 
-static void make_shadow(sighting *s, shadow *to, double **memory) {
-  size_t n = (size_t)s->call->n;
-  to->call = (swap_call){.n = s->call->n,
-                         .nub = s->call->nub,
-                         .A = s->A,
-                         .stride = s->call->stride,
-                         .b = s->b,
-                         .x = take(memory, n),
-                         .b_step = 1,
-                         .x_step = 1,
-                         .lo = take(memory, n),
-                         .hi = take(memory, n),
-                         .bounds_step = 1,
-                         .single = s->call->single,
-                         .upstream = recall_upstream,
-                         .engine = s};
-  to->w = take(memory, n);
-  to->call.w = s->call->w ? take(memory, n) : NULL;
-  memcpy(to->call.lo, s->lo, n * sizeof *s->lo);
-  memcpy(to->call.hi, s->hi, n * sizeof *s->hi);
-  if (!s->findex) return;
-  to->call.findex = (int *)take(memory, n);
-  memcpy(to->call.findex, s->findex, n * sizeof *s->findex);
+static int *take_int(double **memory, size_t count) { return (int *)take(memory, count); }
+
+static void copy_problem(const swap_call *from, const swap_call *to) {
+  for (int i = 0; i < from->n; i++) {
+    size_t row = (size_t)i * from->stride;
+    memcpy(to->A + row, from->A + row, ((size_t)i + 1) * sizeof *to->A);
+    to->b[i] = from->b[(size_t)i * from->b_step];
+    to->lo[i] = from->lo[(size_t)i * from->bounds_step];
+    to->hi[i] = from->hi[(size_t)i * from->bounds_step];
+    if (to->findex) to->findex[i] = from->findex[i];
+  }
 }
 
-static void copy_problem(sighting *s) {
-  const swap_call *call = s->call;
-  for (int i = 0; i < call->n; i++) {
-    memcpy(s->A + (size_t)i * call->stride, call->A + (size_t)i * call->stride,
-           ((size_t)i + 1) * sizeof *s->A);
-    s->b[i] = call->b[(size_t)i * call->b_step];
-    s->lo[i] = call->lo[(size_t)i * call->bounds_step];
-    s->hi[i] = call->hi[(size_t)i * call->bounds_step];
-    if (s->findex) s->findex[i] = call->findex[i];
-  }
+/* A shadow shares A and b with the copy: only engines destroy those. */
+static void make_shadow(const sighting *s, shadow *to, double **memory) {
+  size_t n = (size_t)s->copy.n;
+  to->call = s->copy;
+  to->w = take(memory, n);
+  to->call.x = take(memory, n);
+  to->call.w = s->call->w ? take(memory, n) : NULL;
+  to->call.lo = memcpy(take(memory, n), s->copy.lo, n * sizeof *s->copy.lo);
+  to->call.hi = memcpy(take(memory, n), s->copy.hi, n * sizeof *s->copy.hi);
+  if (s->copy.findex)
+    to->call.findex = memcpy(take_int(memory, n), s->copy.findex, n * sizeof *s->copy.findex);
 }
 
 /* Copies the problem and makes room for both answers; 0 if there is none. */
@@ -136,27 +124,23 @@ static int begin_sighting(sighting *s) {
   size_t n = (size_t)call->n;
   double *memory = thread_memory(s->context, MEMORY_WITNESS, n * call->stride + 16 * n);
   if (!memory) return 0;
-  s->A = take(&memory, n * call->stride);
-  s->b = take(&memory, n);
-  s->lo = take(&memory, n);
-  s->hi = take(&memory, n);
-  s->findex = call->findex ? (int *)take(&memory, n) : NULL;
-  copy_problem(s);
-  s->problem = lcplug_problem_default();
-  s->problem.n = call->n;
-  s->problem.nub = call->nub < call->n ? call->nub : call->n;
-  s->problem.A = s->A;
-  s->problem.stride = call->stride;
-  s->problem.b = s->b;
-  s->problem.lo = s->lo;
-  s->problem.hi = s->hi;
-  s->problem.findex = s->findex;
+  s->copy = *call;
+  s->copy.A = take(&memory, n * call->stride);
+  s->copy.b = take(&memory, n);
+  s->copy.lo = take(&memory, n);
+  s->copy.hi = take(&memory, n);
+  s->copy.findex = call->findex ? take_int(&memory, n) : NULL;
+  s->copy.b_step = s->copy.x_step = s->copy.bounds_step = 1;
+  s->copy.upstream = recall_upstream;
+  s->copy.engine = s;
+  copy_problem(call, &s->copy);
+  s->problem = swap_problem(&s->copy);
   make_shadow(s, &s->upstream, &memory);
   make_shadow(s, &s->lcplug, &memory);
   return 1;
 }
 
-/* ---- judging ------------------------------------------------------------------------------------ */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static double judge(const sighting *s, const shadow *answer, lcplug_friction friction) {
   double residual = INFINITY;
@@ -178,9 +162,9 @@ static int failed(const sighting *s, double residual) {
 static void find_w(const sighting *s, shadow *answer) {
   const double *x = answer->call.x;
   double *w = answer->w;
-  for (int i = 0; i < s->problem.n; i++) {
-    const double *row = s->A + (size_t)i * s->problem.stride;
-    double sum = row[i] * x[i] - s->b[i];
+  for (int i = 0; i < s->copy.n; i++) {
+    const double *row = s->copy.A + (size_t)i * s->copy.stride;
+    double sum = row[i] * x[i] - s->copy.b[i];
     for (int j = 0; j < i; j++) {
       sum += row[j] * x[j];
       w[j] += row[j] * x[i];
@@ -196,20 +180,20 @@ static void compare(sighting *s) {
   double most = 0.0, scale = 0.0, apart = 0.0, energy_u = 0.0, energy_l = 0.0;
   find_w(s, &s->upstream);
   find_w(s, &s->lcplug);
-  for (int i = 0; i < s->problem.n; i++) {
+  for (int i = 0; i < s->copy.n; i++) {
     double dw = u->w[i] - l->w[i], xu = u->call.x[i], xl = l->call.x[i];
     most = fmax(most, fabs(dw));
-    scale = fmax(scale, fabs(s->b[i]));
+    scale = fmax(scale, fabs(s->copy.b[i]));
     apart += (xu - xl) * dw;
-    energy_u += xu * (u->w[i] + s->b[i]);
-    energy_l += xl * (l->w[i] + s->b[i]);
+    energy_u += xu * (u->w[i] + s->copy.b[i]);
+    energy_l += xl * (l->w[i] + s->copy.b[i]);
   }
   double larger = fmax(energy_u, energy_l);
   s->entry.difference = (float)(scale > 0.0 ? most / scale : most > 0.0 ? 1.0 : 0.0);
   s->entry.energy = (float)(larger > 0.0 ? sqrt(fmax(apart, 0.0) / larger) : 0.0);
 }
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* A program's name as part of a file's: nothing but letters, digits and -_. */
 static void program_name(char *name, size_t size) {
@@ -255,11 +239,12 @@ static void keep_if_worst(const sighting *s, witness_control *order) {
     char name[64];
     double value = witness_badness(&s->entry, (witness_worst)kind);
     snprintf(name, sizeof name, "%s-%06lu.lcp", names[kind], (unsigned long)s->number + 1);
-    if (value > floors[kind] && becomes_worst(order, (witness_worst)kind, value)) keep(s, order, name);
+    if (value > floors[kind] && becomes_worst(order, (witness_worst)kind, value))
+      keep(s, order, name);
   }
 }
 
-/* ---- the two orders ----------------------------------------------------------------------------- */
+/* ---- the two orders -------------------------------------------------------------------------- */
 
 static int capture(sighting *s, witness_control *order) {
   char name[64];

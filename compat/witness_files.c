@@ -22,7 +22,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static witness_control *order;
 static char log_path[4096 + sizeof "/" WITNESS_LOG];
 
-/* ---- unnoticed ---------------------------------------------------------------------------------- */
+/* ---- unnoticed ------------------------------------------------------------------------------- */
 
 typedef struct host_state {
   sigset_t signals;
@@ -54,7 +54,7 @@ static void return_to_host(host_state h) {
   errno = h.errno_before;
 }
 
-/* ---- the order ---------------------------------------------------------------------------------- */
+/* ---- the order ------------------------------------------------------------------------------- */
 
 static witness_control *map_control(const char *path) {
   int file = open(path, O_RDWR | O_CLOEXEC);
@@ -85,7 +85,7 @@ witness_control *witness_order(void) {
   return order;
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void note_write_error(witness_control *o, int reason) {
   uint32_t none = 0;

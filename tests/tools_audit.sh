@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
 # tools_audit.sh - `lcplug audit` lets both solvers solve, hands out the one that was asked for to the bit,
 # counts what happened, and says so whatever the end of the program.
-# shellcheck source-path=SCRIPTDIR source=preload/common.sh
-. "$(dirname "$0")/preload/common.sh"
-
-lcplug=$top/tools/lcplug
-host=$hosts/host_scene
-[ -x "$lcplug" ] || skip "no lcplug command at $lcplug"
-[ -x "$host" ] || skip "no program $host"
-export TMPDIR=$folder/temporary
-mkdir "$TMPDIR"
+# shellcheck source-path=SCRIPTDIR source=witness_common.sh
+. "$(dirname "$0")/witness_common.sh"
 
 audited() {
   local name=$1
@@ -25,12 +18,6 @@ messages() { grep -c 'LCP internal error' "$folder/$1.err"; }
 calls() { sed -n 's/^\([0-9,]*\) calls with .*/\1/p' "$folder/$1.err" | tr -d ,; }
 # failed NAME: "UPSTREAM LCPLUG"
 failed() { awk '/^failed calls/ { gsub(",", ""); print $3, $4 }' "$folder/$1.err"; }
-
-# same NAME PLAIN
-same() {
-  is "$1: exit status" "$(status "$2")" "$(status "$1")"
-  is "$1: the program's output, to the bit" "$(out "$2")" "$(out "$1")"
-}
 
 # ---- bits and counts -----------------------------------------------------------------------------
 
@@ -173,25 +160,16 @@ is "a page is HTML whatever the program's arguments" 0 "$(grep -c '<b>&' quoted.
 
 audited status -- sh -c 'exit 41'
 is "the exit status is passed on" 41 "$(status status)"
-# refuses WHAT STATUS PART ARGUMENT...
-refuses() {
-  local what=$1 expected=$2 part=$3
-  shift 3
-  run refused "$lcplug" audit "$@"
-  is "$what: exit status" "$expected" "$(status refused)"
-  has "$what: message" "$part" "$(err refused)"
-  is "$what: stdout stays empty" "" "$(out refused)"
-}
-refuses "no program" 2 "no program" --html x.html
-refuses "an unknown option" 2 "--htlm" --htlm x -- true
-refuses "an unknown side" 2 "upstream|lcplug" --return dantzig -- true
-refuses "an unknown solver" 2 "auto|pgs" --solver dantzig -- true
-refuses "a page that cannot be written" 2 "no/where.html" --html no/where.html -- true
-refuses "a missing program" 127 "no-such-program" --html x.html -- no-such-program
+refuses "no program" 2 "no program" audit --html x.html
+refuses "an unknown option" 2 "--htlm" audit --htlm x -- true
+refuses "an unknown side" 2 "upstream|lcplug" audit --return dantzig -- true
+refuses "an unknown solver" 2 "auto|pgs" audit --solver dantzig -- true
+refuses "a page that cannot be written" 2 "no/where.html" audit --html no/where.html -- true
+refuses "a missing program" 127 "no-such-program" audit --html x.html -- no-such-program
 is "mistakes leave no page behind" no "$([ -e x.html ] && echo yes || echo no)"
 LCPLUG=sovler=pgs
 export LCPLUG
-refuses "a mistake in LCPLUG" 2 "sovler" -- true
+refuses "a mistake in LCPLUG" 2 "sovler" audit -- true
 unset LCPLUG
 has "help" "--return upstream|lcplug" "$("$lcplug" help audit)"
 

@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
 # tools_capture.sh - `lcplug capture` changes no bit of what a program computes, keeps what it was asked to
 # keep, and leaves nothing but whole files, whatever happens to the program or the disk.
-# shellcheck source-path=SCRIPTDIR source=preload/common.sh
-. "$(dirname "$0")/preload/common.sh"
-
-lcplug=$top/tools/lcplug
-host=$hosts/host_scene
-[ -x "$lcplug" ] || skip "no lcplug command at $lcplug"
-[ -x "$host" ] || skip "no program $host"
-export TMPDIR=$folder/temporary
-mkdir "$TMPDIR"
+# shellcheck source-path=SCRIPTDIR source=witness_common.sh
+. "$(dirname "$0")/witness_common.sh"
 
 # captured NAME OPTIONS... -- PROGRAM ARGUMENT...: a run under capture, problems in $folder/NAME.
 captured() {
@@ -29,13 +22,6 @@ whole() {
   is "$1: no parts of files" "" "$(find "$folder/$1" -type f ! -name '*.lcp')"
 }
 
-# same NAME PLAIN
-same() {
-  is "$1: exit status" "$(status "$2")" "$(status "$1")"
-  is "$1: the program's output, to the bit" "$(out "$2")" "$(out "$1")"
-  is "$1: its messages" "$(said "$2")" "$(said "$1")"
-}
-
 # ---- bits --------------------------------------------------------------------------------------
 
 for scene in tower:size=6 wall:size=3 boxes:size=20 ragdoll:size=2 vehicles:size=1 motors:size=2; do
@@ -43,6 +29,7 @@ for scene in tower:size=6 wall:size=3 boxes:size=20 ragdoll:size=2 vehicles:size
   plain "$kind-plain" "$host" "$kind" "${scene#*:}" steps=60
   captured "$kind" -- "$host" "$kind" "${scene#*:}" steps=60
   same "$kind" "$kind-plain"
+  is "$kind: its messages" "$(said "$kind-plain")" "$(said "$kind")"
   less "$kind: problems were kept" 0 "$(files "$kind")"
   whole "$kind"
 done
@@ -149,27 +136,18 @@ is "no solver: no folder" no "$([ -e "$folder/status" ] && echo yes || echo no)"
 is "standard input and arguments are the program's" "a b -- hello" \
   "$(echo hello | "$lcplug" capture -o "$folder/status" -- sh -c 'echo "$1 -- $(cat)"' sh 'a b' 2>/dev/null)"
 
-# refuses WHAT STATUS PART ARGUMENT...
-refuses() {
-  local what=$1 expected=$2 part=$3
-  shift 3
-  run refused "$lcplug" capture "$@"
-  is "$what: exit status" "$expected" "$(status refused)"
-  has "$what: message" "$part" "$(err refused)"
-  is "$what: stdout stays empty" "" "$(out refused)"
-}
 cd "$folder" || exit 1
 touch file
-refuses "no program" 2 "no program" --max 3
-refuses "an unknown option" 2 "--mni-n" --mni-n 3 -- true
-refuses "--every 0" 2 "'--every' cannot be '0'" --every 0 -- true
-refuses "--max -1" 2 "'--max' cannot be '-1'" --max -1 -- true
-refuses "--min-n that is no number" 2 "'--min-n' cannot be '3x'" --min-n 3x -- true
-refuses "an option without its value" 2 "needs a value" -o
-refuses "a file in the place of the folder" 2 "file" -o file -- true
-refuses "a folder that cannot be made" 2 "no/where" -o no/where -- true
-refuses "a missing program" 127 "no-such-program" -- no-such-program
-refuses "a file that is no program" 126 "file" -- ./file
+refuses "no program" 2 "no program" capture --max 3
+refuses "an unknown option" 2 "--mni-n" capture --mni-n 3 -- true
+refuses "--every 0" 2 "'--every' cannot be '0'" capture --every 0 -- true
+refuses "--max -1" 2 "'--max' cannot be '-1'" capture --max -1 -- true
+refuses "--min-n that is no number" 2 "'--min-n' cannot be '3x'" capture --min-n 3x -- true
+refuses "an option without its value" 2 "needs a value" capture -o
+refuses "a file in the place of the folder" 2 "file" capture -o file -- true
+refuses "a folder that cannot be made" 2 "no/where" capture -o no/where -- true
+refuses "a missing program" 127 "no-such-program" capture -- no-such-program
+refuses "a file that is no program" 126 "file" capture -- ./file
 is "mistakes leave no folder behind" "no" "$([ -e lcplug-capture ] && echo yes || echo no)"
 
 finish

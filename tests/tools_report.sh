@@ -3,13 +3,8 @@
 #
 # A copy of the page gets a script that looks at what the browser made of it: texts, how many marks each
 # chart has, whether they lie inside of it, whether the page fits the window, and which colours it has.
-# shellcheck source-path=SCRIPTDIR source=preload/common.sh
-. "$(dirname "$0")/preload/common.sh"
-
-lcplug=$top/tools/lcplug
-host=$hosts/host_scene
-[ -x "$lcplug" ] || skip "no lcplug command at $lcplug"
-[ -x "$host" ] || skip "no program $host"
+# shellcheck source-path=SCRIPTDIR source=witness_common.sh
+. "$(dirname "$0")/witness_common.sh"
 browser=
 for candidate in ${CHROMIUM:-} chromium chromium-browser google-chrome; do
   if command -v "$candidate" >/dev/null; then

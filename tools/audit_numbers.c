@@ -30,7 +30,7 @@ bool call_failed(const witness_entry *e, side which) {
   return !(call_residual(e, which) <= limit);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Calls that another process is still writing, or could not write, are gaps. */
 static void read_calls(audit *a, FILE *log) {
@@ -61,7 +61,7 @@ static bool read_log(audit *a, const session *s) {
   return read;
 }
 
-/* ---- medians and sums ------------------------------------------------------------------------- */
+/* ---- medians and sums ------------------------------------------------------------------------ */
 
 static int compare_doubles(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -88,11 +88,14 @@ static void sum_side(audit *a, side which, double *scratch) {
     n->residual_worst = fmax(n->residual_worst, orderable(call_residual(e, which)));
   }
   n->median = median(scratch, a->count);
-  for (size_t i = 0; i < a->count; i++) scratch[i] = orderable(call_residual(&a->calls[i].entry, which));
+  for (size_t i = 0; i < a->count; i++)
+    scratch[i] = orderable(call_residual(&a->calls[i].entry, which));
   n->residual_median = median(scratch, a->count);
 }
 
-static bool both_solved(const witness_entry *e) { return !call_failed(e, UPSTREAM) && !call_failed(e, LCPLUG); }
+static bool both_solved(const witness_entry *e) {
+  return !call_failed(e, UPSTREAM) && !call_failed(e, LCPLUG);
+}
 
 /* Who gives up early is no faster, so speed is compared on the calls that both solved.  -1: none. */
 static double speed_ratio(const audit *a, uint32_t least, uint32_t most) {
@@ -167,7 +170,7 @@ static void sum_all(audit *a) {
   free(scratch);
 }
 
-/* ---- the program ------------------------------------------------------------------------------ */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static char *join(char **argv) {
   char *line = tool_format("%s", argv[0]);
@@ -197,7 +200,7 @@ static void describe_program(audit *a, const session *s, char **argv) {
     snprintf(a->end, sizeof a->end, "ended with status %d", WEXITSTATUS(status));
 }
 
-/* ---- what was kept ---------------------------------------------------------------------------- */
+/* ---- what was kept --------------------------------------------------------------------------- */
 
 #define KIND_NAME(code, name, floor, text) name,
 #define KIND_TEXT(code, name, floor, text) text,
@@ -266,7 +269,7 @@ void audit_free(audit *a) {
   for (int i = 0; i < WITNESS_WORST_KINDS; i++) free(a->kept[i].path);
 }
 
-/* ---- in words --------------------------------------------------------------------------------- */
+/* ---- in words -------------------------------------------------------------------------------- */
 
 static const char *count_or_none(uint64_t count, char text[NUMBER_TEXT]) {
   return count ? group_digits(count, text) : "none";
@@ -292,8 +295,7 @@ char *audit_verdict(const audit *a) {
                           a->ratio < 0.0 ? "" : " where both solve",
                           count_or_none(a->side[UPSTREAM].failed, failed), calls,
                           count_or_none(a->side[LCPLUG].failed, ours));
-  else
-    verdict = tool_format("%s on this program; both solved all %s calls.", speed, calls);
+  else verdict = tool_format("%s on this program; both solved all %s calls.", speed, calls);
   free(speed);
   return verdict;
 }

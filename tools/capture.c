@@ -35,21 +35,23 @@ static void print_summary(const session *s, const char *program, const char *fol
   group_digits(c->started, calls);
   group_digits(c->written, written);
   if (!c->started) {
-    fprintf(stderr, "lcplug: no call of a solver was seen; `lcplug doctor %s` may say why\n", program);
+    fprintf(stderr, "lcplug: no call of a solver was seen; `lcplug doctor %s` may say why\n",
+            program);
     return;
   }
   fprintf(stderr, "lcplug: %s problem%s of %s call%s kept in %s\n", written,
           c->written == 1 ? "" : "s", calls, c->started == 1 ? "" : "s", folder);
-  if (c->beyond)
-    fprintf(stderr, "lcplug: --max left out %" PRIu64 " more\n", c->beyond);
+  if (c->beyond) fprintf(stderr, "lcplug: --max left out %" PRIu64 " more\n", c->beyond);
   if (c->refused)
-    fprintf(stderr, "lcplug: %" PRIu64 " had numbers or bounds that a file cannot hold\n", c->refused);
+    fprintf(stderr, "lcplug: %" PRIu64 " had numbers or bounds that a file cannot hold\n",
+            c->refused);
   if (c->write_error)
-    fprintf(stderr, "lcplug: then a file could not be written: %s\n", strerror((int)c->write_error));
+    fprintf(stderr, "lcplug: then a file could not be written: %s\n",
+            strerror((int)c->write_error));
 }
 
-/* Runs the program under the order; TOOL_OK if it was started. */
-static int run_under(session *s, const capture_order *order, char **program, const char *items) {
+static int work(session *s, void *data, char **program, const char *items) {
+  const capture_order *order = data;
   if (!session_open(s, WITNESS_CAPTURE) || !session_keep_in(s, order->folder)) return TOOL_USAGE;
   s->control->min_n = (uint32_t)order->min_n;
   s->control->every = order->every;
@@ -60,18 +62,8 @@ static int run_under(session *s, const capture_order *order, char **program, con
 }
 
 static int capture_main(const tool_command *command, int argc, char **argv) {
-  int at;
-  char *items;
   capture_order order = {.every = 1, .most = 1000, .folder = "lcplug-capture"};
-  int status = launch_read(command, argc, argv, take_option, &order, &at, &items);
-  if (status == TOOL_OK && at) {
-    session s;
-    status = run_under(&s, &order, argv + at, items);
-    session_close(&s);
-    if (status == TOOL_OK) status = launch_end_like(&s.end);
-  }
-  free(items);
-  return status;
+  return session_main(command, argc, argv, take_option, &order, work);
 }
 
 static const tool_option options[] = {
@@ -91,14 +83,15 @@ const tool_command tool_capture_command = {
     .name = "capture",
     .arguments = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
     .meaning = "start PROGRAM and keep the problems that it poses",
-    .text = "Starts PROGRAM as it is and keeps the problems that its contact solver is given, with the "
-            "solver's answers and CPU times, one record each: DIR/PROGRAM-NUMBER.lcp.\n\n"
-            "What the program computes stays the same to the bit: its own solver solves on its own "
-            "memory.  Programs that it starts are captured too, and so are all threads.  A file appears "
-            "when it is whole; when one cannot be written, on a full disk say, capturing ends and the "
-            "program goes on.  The answer counts as an error of the solver if its residual is above "
-            "1e-6 (1e-2 in single precision).\n\n"
-            "How many problems were kept is said on standard error when the program has ended.",
+    .text =
+        "Starts PROGRAM as it is and keeps the problems that its contact solver is given, with "
+        "the solver's answers and CPU times, one record each: DIR/PROGRAM-NUMBER.lcp.\n\nWhat the "
+        "program computes stays the same to the bit: its own solver solves on its own memory.  "
+        "Programs that it starts are captured too, and so are all threads.  A file appears when "
+        "it is whole; when one cannot be written, on a full disk say, capturing ends and the "
+        "program goes on.  The answer counts as an error of the solver if its residual is above "
+        "1e-6 (1e-2 in single precision).\n\nHow many problems were kept is said on standard "
+        "error when the program has ended.",
     .options = options,
     .starts_program = true,
     .statuses = launch_statuses,

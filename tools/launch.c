@@ -23,7 +23,7 @@ const tool_note launch_statuses[] = {
     {"127", "the program was not found"},
     {0}};
 
-/* ---- options ------------------------------------------------------------------------------------ */
+/* ---- options --------------------------------------------------------------------------------- */
 
 /* Appends key=value to the items in *text, a string of our own. */
 static void append_item(char **text, const char *key, const char *value) {
@@ -34,8 +34,8 @@ static void append_item(char **text, const char *key, const char *value) {
   *text = longer;
 }
 
-int launch_read(const tool_command *command, int argc, char **argv, launch_option *take, void *order,
-                int *at, char **items) {
+int launch_read(const tool_command *command, int argc, char **argv, launch_option *take,
+                void *order, int *at, char **items) {
   tool_arguments a;
   const char *before = getenv("LCPLUG");
   *items = tool_format("%s", before ? before : "");
@@ -56,7 +56,7 @@ int launch_read(const tool_command *command, int argc, char **argv, launch_optio
   }
 }
 
-/* ---- starting ----------------------------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 char *launch_preload(const char *object) {
   char *tried;
@@ -96,7 +96,7 @@ int launch_become(char **argv, const char *items, const char *preload) {
   return reason == ENOENT ? TOOL_NOT_FOUND : TOOL_CANNOT_RUN;
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------ */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t child;
 

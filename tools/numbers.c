@@ -34,7 +34,13 @@ const char *time_text(double seconds, char text[NUMBER_TEXT]) {
 const char *ratio_text(double ratio, char text[NUMBER_TEXT]) {
   if (!(ratio >= 0.0 && ratio < 1e15)) strcpy(text, "-");
   else if (ratio >= 999.5) group_digits((uint64_t)(ratio + 0.5), text);
-  else snprintf(text, NUMBER_TEXT, "%.*f", ratio < 0.0995 ? 3 : ratio < 0.995 ? 2 : ratio < 9.95 ? 1 : 0, ratio);
+  else
+    snprintf(text, NUMBER_TEXT, "%.*f",
+             ratio < 0.0995  ? 3
+             : ratio < 0.995 ? 2
+             : ratio < 9.95  ? 1
+                             : 0,
+             ratio);
   return text;
 }
 

@@ -16,7 +16,7 @@ enum { WIDTH = 720, HEIGHT = 270, LEFT = 62, RIGHT = 12, TOP = 18, BOTTOM = 40, 
 
 static const double LEAST_SECONDS = 1e-8, LEAST_RESIDUAL = 1e-17;
 
-/* ---- frames ------------------------------------------------------------------------------------ */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 typedef struct frame {
   FILE *page;
@@ -45,8 +45,8 @@ static const char *tick_time(double value, char text[NUMBER_TEXT]) {
 }
 
 static svg_scale scale_x(double from, double to, bool logarithmic) {
-  return (svg_scale){logarithmic, logarithmic ? log10(from) : from, logarithmic ? log10(to) : to, LEFT,
-                     WIDTH - RIGHT};
+  return (svg_scale){logarithmic, logarithmic ? log10(from) : from, logarithmic ? log10(to) : to,
+                     LEFT, WIDTH - RIGHT};
 }
 
 /* A logarithmic range in whole decades. */
@@ -62,8 +62,9 @@ static void text_at(FILE *page, double x, double y, const char *anchor, const ch
 }
 
 static void begin(const frame *f, const char *id, const char *says) {
-  fprintf(f->page, "<svg id=\"%s\" class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", id,
-          WIDTH, HEIGHT, says);
+  fprintf(f->page,
+          "<svg id=\"%s\" class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n",
+          id, WIDTH, HEIGHT, says);
 }
 
 static void axes(const frame *f, const char *x_name, tick_text *x_text, tick_text *y_text) {
@@ -77,13 +78,16 @@ static void axes(const frame *f, const char *x_name, tick_text *x_text, tick_tex
   }
   count = x_text ? svg_ticks(&f->x, ticks) : 0;
   for (int i = 0; i < count; i++)
-    text_at(f->page, svg_place(&f->x, ticks[i]), HEIGHT - BOTTOM + 16, "middle", x_text(ticks[i], text));
-  fprintf(f->page, "<path class=\"axis\" d=\"M%d %dH%d\"/>\n", LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT);
+    text_at(f->page, svg_place(&f->x, ticks[i]), HEIGHT - BOTTOM + 16, "middle",
+            x_text(ticks[i], text));
+  fprintf(f->page, "<path class=\"axis\" d=\"M%d %dH%d\"/>\n", LEFT, HEIGHT - BOTTOM,
+          WIDTH - RIGHT);
   text_at(f->page, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 6, "middle", x_name);
 }
 
 static void point(const frame *f, double x, double y, double radius, const char *title) {
-  fprintf(f->page, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"", svg_place(&f->x, x), svg_place(&f->y, y), radius);
+  fprintf(f->page, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"", svg_place(&f->x, x),
+          svg_place(&f->y, y), radius);
   if (!title) {
     fputs("/>\n", f->page);
     return;
@@ -93,17 +97,23 @@ static void point(const frame *f, double x, double y, double radius, const char 
   fputs("</title></circle>\n", f->page);
 }
 
-/* ---- over the run ------------------------------------------------------------------------------- */
+/* ---- over the run ---------------------------------------------------------------------------- */
 
 typedef double call_value(const witness_entry *e);
 
-static double upstream_seconds(const witness_entry *e) { return fmax(call_seconds(e, UPSTREAM), LEAST_SECONDS); }
-static double lcplug_seconds(const witness_entry *e) { return fmax(call_seconds(e, LCPLUG), LEAST_SECONDS); }
+static double upstream_seconds(const witness_entry *e) {
+  return fmax(call_seconds(e, UPSTREAM), LEAST_SECONDS);
+}
+static double lcplug_seconds(const witness_entry *e) {
+  return fmax(call_seconds(e, LCPLUG), LEAST_SECONDS);
+}
 static call_value *const seconds_of[SIDES] = {upstream_seconds, lcplug_seconds};
 
 static double difference_of(const witness_entry *e) {
   double difference = (double)e->difference;
-  return difference > LEAST_RESIDUAL ? fmin(difference, 1e6) : difference >= 0.0 ? LEAST_RESIDUAL : 1e6;
+  return difference > LEAST_RESIDUAL ? fmin(difference, 1e6)
+         : difference >= 0.0         ? LEAST_RESIDUAL
+                                     : 1e6;
 }
 
 /* A part of the run, and the values in it. */
@@ -122,7 +132,8 @@ static int compare_doubles(const void *a, const void *b) {
 
 static column make_column(const audit *a, int index, call_value *value) {
   size_t count = (size_t)columns_of(a);
-  column c = {.first = a->count * (size_t)index / count, .end = a->count * ((size_t)index + 1) / count};
+  column c = {.first = a->count * (size_t)index / count,
+              .end = a->count * ((size_t)index + 1) / count};
   double *values = tool_resize(NULL, c.end - c.first, sizeof *values);
   c.most_at = c.first;
   for (size_t i = c.first; i < c.end; i++) {
@@ -167,14 +178,16 @@ static void write_times(const frame *f, const audit *a, side which) {
     char title[160], least[NUMBER_TEXT], most[NUMBER_TEXT];
     time_text(c.most, most);
     if (c.end - c.first == 1)
-      snprintf(title, sizeof title, "call %lu, %u rows: %s %s", (unsigned long)a->calls[c.first].number,
-               a->calls[c.first].entry.n, side_names[which], most);
+      snprintf(title, sizeof title, "call %lu, %u rows: %s %s",
+               (unsigned long)a->calls[c.first].number, a->calls[c.first].entry.n,
+               side_names[which], most);
     else
-      snprintf(title, sizeof title, "calls %lu to %lu: %s %s to %s", (unsigned long)a->calls[c.first].number,
-               (unsigned long)a->calls[c.end - 1].number, side_names[which], time_text(c.least, least), most);
+      snprintf(title, sizeof title, "calls %lu to %lu: %s %s to %s",
+               (unsigned long)a->calls[c.first].number, (unsigned long)a->calls[c.end - 1].number,
+               side_names[which], time_text(c.least, least), most);
     if (c.end - c.first > 1)
-      fprintf(f->page, "<path class=\"range\" d=\"M%.1f %.1fV%.1f\"/>\n", x, svg_place(&f->y, c.least),
-              svg_place(&f->y, c.most));
+      fprintf(f->page, "<path class=\"range\" d=\"M%.1f %.1fV%.1f\"/>\n", x,
+              svg_place(&f->y, c.least), svg_place(&f->y, c.most));
     point(f, column_at(a, &c), c.median, 1.8, title);
   }
   fputs("</g>\n", f->page);
@@ -190,10 +203,11 @@ static void write_failures(const frame *f, const audit *a, side which) {
     for (size_t k = c.first; k < c.end; k++) failed += call_failed(&a->calls[k].entry, which);
     if (!failed) continue;
     double x = svg_place(&f->x, column_at(a, &c)), y = which == UPSTREAM ? 3 : 11;
-    fprintf(f->page,
-            "<path d=\"M%.1f %.1fv6\"><title>%s failed on %d of the calls %lu to %lu</title></path>\n", x, y,
-            side_names[which], failed, (unsigned long)a->calls[c.first].number,
-            (unsigned long)a->calls[c.end - 1].number);
+    fprintf(
+        f->page,
+        "<path d=\"M%.1f %.1fv6\"><title>%s failed on %d of the calls %lu to %lu</title></path>\n",
+        x, y, side_names[which], failed, (unsigned long)a->calls[c.first].number,
+        (unsigned long)a->calls[c.end - 1].number);
   }
   fputs("</g>\n", f->page);
 }
@@ -219,8 +233,9 @@ void chart_differences(FILE *page, const audit *a) {
     const audited_call *worst = &a->calls[c.most_at];
     bool failed = call_failed(&worst->entry, UPSTREAM) || call_failed(&worst->entry, LCPLUG);
     char title[120], text[NUMBER_TEXT];
-    snprintf(title, sizeof title, "call %lu, %u rows: %s%s", (unsigned long)worst->number, worst->entry.n,
-             residual_text((double)worst->entry.difference, text), failed ? ", not solved by both" : "");
+    snprintf(title, sizeof title, "call %lu, %u rows: %s%s", (unsigned long)worst->number,
+             worst->entry.n, residual_text((double)worst->entry.difference, text),
+             failed ? ", not solved by both" : "");
     if (failed) fputs("<g class=\"failed\">", page);
     point(&f, (double)worst->number, c.most, 2.2, title);
     if (failed) fputs("</g>", page);
@@ -228,7 +243,7 @@ void chart_differences(FILE *page, const audit *a) {
   fputs("</g>\n</svg>\n", page);
 }
 
-/* ---- over rows ---------------------------------------------------------------------------------- */
+/* ---- over rows ------------------------------------------------------------------------------- */
 
 /* One mark per cell of three pixels: thousands of points in one place tell no more than one. */
 static void write_cells(const frame *f, const audit *a, side which) {
@@ -253,17 +268,19 @@ void chart_rows(FILE *page, const audit *a) {
   frame f = {page, scale_x((double)a->fewest_rows, most, true), scale_values(a, seconds_of, SIDES)};
   begin(&f, "rows", "time per call over rows");
   axes(&f, "rows", NULL, tick_time);
-  static const double round_rows[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000};
+  static const double round_rows[] = {1,   2,    5,    10,   20,    50,    100,  200,
+                                      500, 1000, 2000, 5000, 10000, 20000, 50000};
   for (size_t i = 0; i < sizeof round_rows / sizeof *round_rows; i++) {
     char text[NUMBER_TEXT];
     if (round_rows[i] < (double)a->fewest_rows || round_rows[i] > most) continue;
-    text_at(page, svg_place(&f.x, round_rows[i]), HEIGHT - BOTTOM + 16, "middle", tick_plain(round_rows[i], text));
+    text_at(page, svg_place(&f.x, round_rows[i]), HEIGHT - BOTTOM + 16, "middle",
+            tick_plain(round_rows[i], text));
   }
   for (int which = 0; which < SIDES; which++) write_cells(&f, a, (side)which);
   fputs("</svg>\n", page);
 }
 
-/* ---- histograms --------------------------------------------------------------------------------- */
+/* ---- histograms ------------------------------------------------------------------------------ */
 
 enum { MOST_BINS = 24 };
 
@@ -284,10 +301,12 @@ static void write_bars(const frame *f, const histogram *h) {
       char text[NUMBER_TEXT];
       if (!h->count[i][k]) continue;
       double top = svg_place(&f->y, (double)h->count[i][k]);
-      fprintf(f->page,
-              "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"1.5\"><title>%s: %s</title></rect>\n",
-              LEFT + group * (i + 0.1) + bar * k, top, bar - 0.8, HEIGHT - BOTTOM - top, h->label[i],
-              group_digits(h->count[i][k], text));
+      fprintf(
+          f->page,
+          "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"1.5\">"
+              "<title>%s: %s</title></rect>\n",
+          LEFT + group * (i + 0.1) + bar * k, top, bar - 0.8, HEIGHT - BOTTOM - top, h->label[i],
+          group_digits(h->count[i][k], text));
     }
     fputs("</g>\n", f->page);
   }
@@ -297,8 +316,8 @@ static void write_bars(const frame *f, const histogram *h) {
 }
 
 /* Bins from `zone` on are marked as bad; h->bins: none. */
-static void write_histogram(FILE *page, const char *id, const char *says, const char *x_name, const histogram *h,
-                            int zone) {
+static void write_histogram(FILE *page, const char *id, const char *says, const char *x_name,
+                            const histogram *h, int zone) {
   uint64_t most = 1;
   for (int i = 0; i < h->bins; i++)
     for (int k = 0; k < h->series; k++)
@@ -307,8 +326,8 @@ static void write_histogram(FILE *page, const char *id, const char *says, const 
   f.y.from = -0.15; /* a bar of one call is seen, too */
   begin(&f, id, says);
   double edge = LEFT + (double)(WIDTH - RIGHT - LEFT) * zone / h->bins;
-  fprintf(page, "<rect class=\"zone\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n", edge, TOP,
-          WIDTH - RIGHT - edge, HEIGHT - BOTTOM - TOP);
+  fprintf(page, "<rect class=\"zone\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n", edge,
+          TOP, WIDTH - RIGHT - edge, HEIGHT - BOTTOM - TOP);
   axes(&f, x_name, NULL, tick_plain);
   write_bars(&f, h);
   fputs("</svg>\n", page);
@@ -316,7 +335,9 @@ static void write_histogram(FILE *page, const char *id, const char *says, const 
 
 void chart_residuals(FILE *page, const audit *a) {
   enum { LOWEST = -17, HIGHEST = 2 };
-  histogram h = {.bins = HIGHEST - LOWEST + 1, .series = SIDES, .class = {side_names[UPSTREAM], side_names[LCPLUG]}};
+  histogram h = {.bins = HIGHEST - LOWEST + 1,
+                 .series = SIDES,
+                 .class = {side_names[UPSTREAM], side_names[LCPLUG]}};
   for (int i = 0; i < h.bins; i++) snprintf(h.label[i], NUMBER_TEXT, "1e%d", LOWEST + i);
   for (size_t i = 0; i < a->count; i++)
     for (int which = 0; which < SIDES; which++) {
@@ -324,7 +345,8 @@ void chart_residuals(FILE *page, const audit *a) {
       double power = residual > 0.0 ? floor(log10(residual)) : residual == 0.0 ? LOWEST : HIGHEST;
       h.count[(int)fmin(fmax(power, LOWEST), HIGHEST) - LOWEST][which]++;
     }
-  write_histogram(page, "residuals", "calls by residual", "residual of the answer, by powers of ten", &h,
+  write_histogram(page, "residuals", "calls by residual",
+                  "residual of the answer, by powers of ten", &h,
                   (int)lround(log10(WITNESS_FAILED)) - LOWEST);
 }
 
@@ -333,10 +355,12 @@ void chart_sizes(FILE *page, const audit *a) {
   double low = log2((double)a->fewest_rows), high = log2((double)a->most_rows + 1.0);
   h.bins = (int)fmin(fmax(ceil(2.0 * (high - low)), 1.0), MOST_BINS);
   double step = (high - low) / h.bins;
-  for (int i = 0; i < h.bins; i++) snprintf(h.label[i], NUMBER_TEXT, "%.0f", ceil(exp2(low + step * i) - 1e-9));
+  for (int i = 0; i < h.bins; i++)
+    snprintf(h.label[i], NUMBER_TEXT, "%.0f", ceil(exp2(low + step * i) - 1e-9));
   for (size_t i = 0; i < a->count; i++) {
     int bin = (int)((log2((double)a->calls[i].entry.n) - low) / step + 1e-9);
     h.count[bin < h.bins ? bin : h.bins - 1][0]++;
   }
-  write_histogram(page, "sizes", "calls by rows", "rows, from the number below each bar on", &h, h.bins);
+  write_histogram(page, "sizes", "calls by rows", "rows, from the number below each bar on", &h,
+                  h.bins);
 }

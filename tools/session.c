@@ -24,7 +24,7 @@ static bool cannot(const char *what, const char *path) {
   return false;
 }
 
-/* ---- the shared folder ------------------------------------------------------------------------ */
+/* ---- the shared folder ----------------------------------------------------------------------- */
 
 static char *inside(const session *s, const char *name) {
   return tool_format("%s/%s", s->folder, name);
@@ -70,7 +70,7 @@ bool session_open(session *s, witness_mode mode) {
   return true;
 }
 
-/* ---- the folder for problems ------------------------------------------------------------------ */
+/* ---- the folder for problems ----------------------------------------------------------------- */
 
 /* Names of files that are not whole: NAME.lcp.part-PROCESS. */
 static bool is_part(const char *name) { return strstr(name, ".lcp.part-") != NULL; }
@@ -117,7 +117,7 @@ bool session_keep_in(session *s, const char *folder) {
   return true;
 }
 
-/* ---- start and end ---------------------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 int session_run(session *s, char **argv, const char *items) {
   char *preload = launch_preload(WITNESS_NAME);
@@ -145,4 +145,19 @@ void session_close(session *s) {
   rmdir(s->folder);
   if (s->control) munmap(s->control, sizeof *s->control);
   free(s->folder);
+}
+
+int session_main(const tool_command *command, int argc, char **argv, launch_option *take,
+                 void *order, session_work *work) {
+  int at;
+  char *items;
+  int status = launch_read(command, argc, argv, take, order, &at, &items);
+  if (status == TOOL_OK && at) {
+    session s;
+    status = work(&s, order, argv + at, items);
+    session_close(&s);
+    if (status == TOOL_OK) status = launch_end_like(&s.end);
+  }
+  free(items);
+  return status;
 }

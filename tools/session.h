@@ -25,6 +25,14 @@ bool session_keep_in(session *s, const char *folder);
 /* Starts the program under the witness and waits for its end; its settings are `items`. */
 int session_run(session *s, char **argv, const char *items);
 
+/* What a command does with its session: opens it, runs the program and tells about it; the status to exit
+ * with, TOOL_OK if the program's own is to be passed on. */
+typedef int session_work(session *s, void *order, char **program, const char *items);
+
+/* The whole of a command: options (see launch_read), work, and an end like the program's. */
+int session_main(const tool_command *command, int argc, char **argv, launch_option *take, void *order,
+                 session_work *work);
+
 /* Removes what is temporary, and the folder for problems if we made it and it stayed empty. */
 void session_close(session *s);
 
