@@ -67,6 +67,19 @@ run() {
   echo $? >"$folder/$name.status"
 }
 
+# python_with MODULE: sets $python to an interpreter that can import it.  The first python3 may be one
+# that knows nothing of the system's packages, or a wrapper script, which would be preloaded, too.
+python_with() {
+  local candidate
+  for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
+    if "$candidate" -c "import $1" 2>/dev/null; then
+      python=$("$candidate" -c 'import sys; print(sys.executable)')
+      return 0
+    fi
+  done
+  return 1
+}
+
 # plain NAME PROGRAM ARGUMENT...: the program as it is.
 plain() { run "$@"; }
 

@@ -4,17 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
-# The first python3 may be one that knows nothing of the system's packages.
-python=
-for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
-  if "$candidate" -c 'import ode; ode.World()' 2>/dev/null; then
-    python=$candidate
-    break
-  fi
-done
-[ -n "$python" ] || skip "no python3 here can import ode (package python3-pyode)"
-# A wrapper script would be preloaded, too: the interpreter itself.
-python=$("$python" -c 'import sys; print(sys.executable)')
+python_with ode || skip "no python3 here can import ode (package python3-pyode)"
 script=${abs_top_srcdir:-.}/tests/preload/pyode_scene.py
 
 plain plain "$python" "$script"
