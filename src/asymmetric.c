@@ -18,11 +18,14 @@ enum { MOST_ROUNDS = 30, MOST_IDLE = 3 };
 static const double DEFAULT_TOL = 1e-10;
 /* A round need not be more exact than this part of what the next one will change. */
 static const double ROUND_TOL = 1e-3;
+/* An A that is symmetric to this is symmetric. */
+static const double ROUNDING = 1e-12;
 
 typedef struct rounds {
   const lcplug_problem *given;
   lcplug_problem symmetric; /* with S, and the right side of the round */
   double *S, *b, *x, *best_x;
+  double off; /* how far A is from S */
   double deadline;
 } rounds;
 
@@ -35,19 +38,25 @@ static lcplug_error take_memory(rounds *r, lcplug_workspace *memory) {
   return r->S && r->b && r->x && r->best_x ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
 }
 
-/* S, and how far A is from it, as a part of its largest element. */
-static double split(rounds *r) {
-  const lcplug_problem *p = r->given;
-  size_t n = (size_t)p->n;
+/* How far A is from being symmetric, as a part of its largest element. */
+static double asymmetry(const lcplug_problem *p) {
   double largest = 0.0, off = 0.0;
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < (size_t)p->n; i++)
     for (size_t j = 0; j <= i; j++) {
       double lower = p->A[i * p->stride + j], upper = p->A[j * p->stride + i];
-      r->S[i * n + j] = r->S[j * n + i] = 0.5 * lower + 0.5 * upper;
       off = fmax(off, fabs(lower - upper));
-      largest = fmax(largest, fmax(fabs(lower), fabs(upper)));
+      largest = fmax(largest, fabs(lower));
     }
-  return largest > 0.0 ? off / largest : 0.0;
+  return largest > 0.0 ? off / largest : off > 0.0 ? 1.0 : 0.0;
+}
+
+static void set_symmetric_part(rounds *r) {
+  const lcplug_problem *p = r->given;
+  size_t n = (size_t)p->n;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j <= i; j++)
+      r->S[i * n + j] = r->S[j * n + i] =
+          0.5 * p->A[i * p->stride + j] + 0.5 * p->A[j * p->stride + i];
 }
 
 /* b - (A - S) x */
@@ -92,9 +101,10 @@ static lcplug_error run_rounds(rounds *r, lcplug_workspace *workspace,
                                const lcplug_settings *settings, lcplug_solution *solution,
                                lcplug_info *info) {
   lcplug_settings inner = *settings;
-  double tol = settings->tol > 0.0 ? settings->tol : DEFAULT_TOL, best = INFINITY, off = split(r);
+  double tol = settings->tol > 0.0 ? settings->tol : DEFAULT_TOL, best = INFINITY;
   int idle = 0;
-  inner.tol = off > 0.0 ? fmax(0.5 * tol, ROUND_TOL * off) : tol;
+  inner.tol = fmax(0.5 * tol, ROUND_TOL * r->off);
+  set_symmetric_part(r);
   set_right_side(r, r->best_x);
   for (int round = 0; round < MOST_ROUNDS && idle < MOST_IDLE; round++) {
     lcplug_error error = solve_round(r, workspace, &inner, solution, info);
@@ -105,7 +115,7 @@ static lcplug_error run_rounds(rounds *r, lcplug_workspace *workspace,
       memcpy(r->best_x, r->x, (size_t)r->given->n * sizeof *r->x);
     }
     if (best <= tol || info->status == LCPLUG_TIME_LIMIT) break;
-    inner.tol = fmax(0.5 * tol, ROUND_TOL * fmin(off, best));
+    inner.tol = fmax(0.5 * tol, ROUND_TOL * fmin(r->off, best));
     set_right_side(r, r->x);
     r->symmetric.x0 = r->best_x;
   }
@@ -126,6 +136,27 @@ static void write_answer(const rounds *r, lcplug_solution *solution) {
   }
 }
 
+static lcplug_error solve_in_rounds(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                    double off, const lcplug_settings *settings,
+                                    lcplug_solution *solution, lcplug_info *info) {
+  lcplug_workspace *memory = lcplug_workspace_create();
+  if (!memory) return LCPLUG_ERROR_MEMORY;
+  double started = lcplug_now();
+  rounds r = {.given = problem, .symmetric = *problem, .off = off,
+              .deadline = settings->time_limit > 0.0 ? started + settings->time_limit : INFINITY};
+  lcplug_error error = take_memory(&r, memory);
+  if (!error) {
+    r.symmetric.A = r.S, r.symmetric.stride = (size_t)problem->n, r.symmetric.full = 0;
+    r.symmetric.b = r.b, r.symmetric.b_step = 1;
+    for (int i = 0; i < problem->n; i++) r.best_x[i] = problem->x0 ? problem->x0[i] : 0.0;
+    error = run_rounds(&r, workspace, settings, solution, info);
+  }
+  if (!error) write_answer(&r, solution);
+  if (!error) info->seconds = settings->timing ? lcplug_now() - started : 0.0;
+  lcplug_workspace_free(memory);
+  return error;
+}
+
 lcplug_error lcplug_solve_asymmetric(lcplug_workspace *workspace, const lcplug_problem *problem,
                                      const lcplug_settings *settings, lcplug_solution *solution,
                                      lcplug_info *info) {
@@ -134,24 +165,15 @@ lcplug_error lcplug_solve_asymmetric(lcplug_workspace *workspace, const lcplug_p
   lcplug_error error = lcplug_settings_check(settings);
   if (!error) error = check(problem);
   if (error) return error;
-  lcplug_workspace *memory = lcplug_workspace_create();
-  if (!memory) return LCPLUG_ERROR_MEMORY;
-  double started = lcplug_now();
-  rounds r = {.given = problem, .symmetric = *problem,
-              .deadline = settings->time_limit > 0.0 ? started + settings->time_limit : INFINITY};
   lcplug_info total = {0};
-  error = take_memory(&r, memory);
-  if (!error) {
-    r.symmetric.A = r.S, r.symmetric.stride = (size_t)problem->n, r.symmetric.full = 0;
-    r.symmetric.b = r.b, r.symmetric.b_step = 1;
-    for (int i = 0; i < problem->n; i++) r.best_x[i] = problem->x0 ? problem->x0[i] : 0.0;
-    error = run_rounds(&r, workspace, settings, solution, &total);
+  double off = asymmetry(problem);
+  if (off > ROUNDING) {
+    error = solve_in_rounds(workspace, problem, off, settings, solution, &total);
+  } else {
+    lcplug_problem lower = *problem;
+    lower.full = 0;
+    error = lcplug_solve(workspace, &lower, settings, solution, &total);
   }
-  if (!error) {
-    write_answer(&r, solution);
-    total.seconds = settings->timing ? lcplug_now() - started : 0.0;
-    if (info) *info = total;
-  }
-  lcplug_workspace_free(memory);
+  if (!error && info) *info = total;
   return error;
 }

@@ -25,7 +25,7 @@
  * exact solver, which factorizes, stays dense a little longer. */
 enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
 static const double DENSEST_SPARSE = 0.4;
-/* What first-order methods reach on most cones before they get slow. */
+/* What auto asks of friction cones: the last digits cost steps that nobody sees. */
 static const double CONE_TOLERANCE = 1e-8;
 
 typedef lcplug_error stage_solver(const model *m, const lcplug_settings *settings, iteration *it,
@@ -41,10 +41,10 @@ typedef struct solver_row {
 
 /* One row per solver: what it is, and the tolerance and limit it has unless asked otherwise. */
 static const solver_row solvers[] = {
-    [LCPLUG_AUTO] = {solve_auto, 1e-10, 1000},
+    [LCPLUG_AUTO] = {solve_auto, 1e-10, 1000}, /* or exact, see is_exact */
     [LCPLUG_PGS] = {solve_pgs, 1e-6, 1000},
     [LCPLUG_APGD] = {solve_apgd, 1e-6, 1000},
-    [LCPLUG_EXACT] = {NULL, 1e-10, 1000}, /* does not go by stages, see run_exact */
+    [LCPLUG_EXACT] = {NULL, 1e-10, 1000}, /* does not go by stages, see run_boxes and run_newton */
 };
 
 /* One solve, from the caller's arrays to the caller's arrays. */
@@ -78,7 +78,7 @@ static lcplug_error solve_apgd(const model *m, const lcplug_settings *settings, 
   return (m->op->jacobian ? lcplug_lanes_apgd_solve : lcplug_apgd_solve)(m, settings, it, workspace);
 }
 
-/* Cones are for the gradient, and for sweeps where that does not settle; boxes are exact's. */
+/* Cones of a native system: for the gradient, and for sweeps where that does not settle. */
 static lcplug_error solve_auto(const model *m, const lcplug_settings *settings, iteration *it,
                                lcplug_workspace *workspace) {
   if (settings->tol == 0.0) it->tol = CONE_TOLERANCE;
@@ -201,7 +201,7 @@ static lcplug_error store_for_exact(job *j, box_source *source) {
                : lcplug_box_source_sparse(source, &j->lower, &j->layout, j->workspace);
 }
 
-static lcplug_error run_exact(job *j) {
+static lcplug_error run_boxes(job *j) {
   box_source source;
   lcplug_error error = store_for_exact(j, &source);
   if (error) return error;
@@ -209,24 +209,47 @@ static lcplug_error run_exact(job *j) {
                             j->workspace);
 }
 
+/* Where Newton's method does not settle sweeps sometimes do; auto lets them try from its best iterate. */
+static lcplug_error sweep_after(job *j) {
+  double before = j->it.residual;
+  if (j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
+  lcplug_error error = solve_pgs(&j->model, j->settings, &j->it, j->workspace);
+  if (j->it.residual < before) j->solver = LCPLUG_PGS;
+  return error;
+}
+
 /* Friction cones: the general way to store A, and a factorization beside it. */
 static lcplug_error run_newton(job *j) {
   box_source source;
+  int is_auto = j->settings->solver == LCPLUG_AUTO;
+  int cones = last_stage(j->settings->friction) >= STAGE_CONE;
+  if (is_auto && cones && j->settings->tol == 0.0) j->it.tol = CONE_TOLERANCE;
   lcplug_error error = store_symmetric(j);
-  if (!error)
-    error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
+  if (!error && j->system) error = lcplug_jacobian_lower(&j->lower, &j->jacobian, j->workspace);
+  if (!error) error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
   if (!error)
     error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
                                j->bound, j->workspace);
   if (!error) error = lcplug_newton_solve(&j->model, source.factor, &j->it, j->workspace);
+  if (!error && is_auto) error = sweep_after(j);
   if (!error) judge(j);
   return error;
 }
 
+/* Boxes are solved as such.  The frozen bounds of a pyramid need not settle; then it is Newton's turn. */
+static lcplug_error run_exact(job *j) {
+  j->solver = LCPLUG_EXACT;
+  if (!lcplug_exact_offers(j->settings->friction, &j->layout)) return run_newton(j);
+  lcplug_error error = run_boxes(j);
+  int over = j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT;
+  return error || over || j->settings->friction == LCPLUG_FRICTION_ODE ? error : run_newton(j);
+}
+
+/* Who has a native system does not want its A formed for cones, unless he says so. */
 static int is_exact(const job *j) {
-  lcplug_solver solver = j->settings->solver;
-  return (solver == LCPLUG_EXACT || solver == LCPLUG_AUTO) &&
-         lcplug_exact_offers(j->settings->friction, &j->layout);
+  if (j->settings->solver == LCPLUG_AUTO)
+    return !j->system || lcplug_exact_offers(j->settings->friction, &j->layout);
+  return j->settings->solver == LCPLUG_EXACT;
 }
 
 static void begin_iteration(job *j, double started) {
@@ -276,10 +299,8 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
   if (error) return error;
   set_guess(j);
   begin_iteration(j, started);
-  j->solver = is_exact(j) ? LCPLUG_EXACT : j->settings->solver;
-  if (j->settings->solver == LCPLUG_EXACT && !is_exact(j)) error = run_newton(j);
-  else error = is_exact(j) ? run_exact(j) : run_stages(j);
-  if (j->solver == LCPLUG_AUTO) j->solver = j->it.solver;
+  j->solver = j->settings->solver;
+  error = is_exact(j) ? run_exact(j) : run_stages(j);
   if (error) return error;
   write_solution(j, solution);
   write_info(j, info);
@@ -472,4 +493,20 @@ lcplug_error lcplug_system_residual(lcplug_workspace *workspace, const lcplug_sy
   lcplug_workspace_reset(workspace);
   lcplug_fpenv_leave(host);
   return error;
+}
+
+lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
+                             lcplug_friction friction, const double *x, size_t x_step,
+                             const double *lo, const double *hi, size_t bounds_step,
+                             double *residual) {
+  other_answer answer = {x, lo, hi, x_step, bounds_step};
+  return residual_of(workspace, problem, friction, answer, 0, residual);
+}
+
+lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                        lcplug_friction friction, const double *x, size_t x_step,
+                                        const double *lo, const double *hi, size_t bounds_step,
+                                        double *residual) {
+  other_answer answer = {x, lo, hi, x_step, bounds_step};
+  return residual_of(workspace, problem, friction, answer, 1, residual);
 }
