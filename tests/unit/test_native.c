@@ -321,38 +321,33 @@ START_TEST(sweeps_and_gradients_reach_the_answer) {
 }
 END_TEST
 
-/* Gradients on rows take the same steps as on the matrix. */
-START_TEST(gradients_agree_with_the_dense_path) {
-  native *t = system_number(_i);
+/* The same solver on the rows and on the dense matrix: w must agree. */
+static double apart_from_the_dense_path(const native *t, const lcplug_settings *settings) {
   double *A = reference_matrix(t), x[MOST_ROWS], w[MOST_ROWS], y[MOST_ROWS], v[MOST_ROWS];
   lcplug_problem p = dense_problem(t, A);
   lcplug_workspace *workspace = lcplug_workspace_create();
+  lcplug_solution solution = {.x = y, .w = v};
+  solve_and_judge(t, settings, x, w);
+  ck_assert_int_eq(lcplug_solve(workspace, &p, settings, &solution, NULL), LCPLUG_OK);
+  free(A);
+  lcplug_workspace_free(workspace);
+  return distance_max(w, v, t->s.rows);
+}
+
+START_TEST(gradients_agree_with_the_dense_path) {
+  native *t = system_number(_i);
   lcplug_settings s = settings_for(LCPLUG_APGD, LCPLUG_FRICTION_CONE);
   s.tol = 1e-12, s.max_iter = 5000;
-  solve_and_judge(t, &s, x, w);
-  lcplug_solution solution = {.x = y, .w = v};
-  ck_assert_int_eq(lcplug_solve(workspace, &p, &s, &solution, NULL), LCPLUG_OK);
-  ck_assert_double_le(distance_max(w, v, t->s.rows), 1e-7);
-  free(A);
+  ck_assert_double_le(apart_from_the_dense_path(t, &s), 1e-7);
   free(t);
-  lcplug_workspace_free(workspace);
 }
 END_TEST
 
 START_TEST(exact_agrees_with_the_dense_path) {
   native *t = system_number(_i);
-  double *A = reference_matrix(t), x[MOST_ROWS], w[MOST_ROWS], y[MOST_ROWS], v[MOST_ROWS];
-  lcplug_problem p = dense_problem(t, A);
-  lcplug_workspace *workspace = lcplug_workspace_create();
   lcplug_settings s = settings_for(_i % 2 ? LCPLUG_AUTO : LCPLUG_EXACT, LCPLUG_FRICTION_ODE);
-  lcplug_info info = solve_and_judge(t, &s, x, w);
-  ck_assert_double_le(info.residual, 1e-10);
-  lcplug_solution solution = {.x = y, .w = v};
-  ck_assert_int_eq(lcplug_solve(workspace, &p, &s, &solution, &info), LCPLUG_OK);
-  ck_assert_double_le(distance_max(w, v, t->s.rows), 1e-10);
-  free(A);
+  ck_assert_double_le(apart_from_the_dense_path(t, &s), 1e-10);
   free(t);
-  lcplug_workspace_free(workspace);
 }
 END_TEST
 
