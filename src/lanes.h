@@ -133,7 +133,9 @@ typedef struct lane_kernels {
   lane_sums (*judge)(const lane_run *run, int begin, int end, int member);
 } lane_kernels;
 
+/* The best table for this processor, and the one that runs everywhere; the bits are the same. */
 const lane_kernels *lcplug_lane_kernels(void);
+const lane_kernels *lcplug_lane_kernels_portable(void);
 
 /* ---- passes over all groups, by the whole team --------------------------------------------------- */
 

@@ -21,6 +21,8 @@ typedef long mask __attribute__((vector_size(LANES * sizeof(long))));
 #undef ROOT
 #undef ANY
 
+const lane_kernels *lcplug_lane_kernels_portable(void) { return &portable_table; }
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 

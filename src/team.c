@@ -13,7 +13,7 @@
 
 #include "fpenv.h"
 
-enum { LOOKS = 4000, LARGEST_TEAM = 256 };
+enum { LOOKS = 500, LARGEST_TEAM = 256 };
 
 struct lcplug_team {
   int members;
