@@ -23,7 +23,7 @@
 
 void *bench_need(void *memory) {
   if (memory) return memory;
-  bench_say("bench: out of memory\n");
+  progress_say("bench: out of memory\n");
   exit(2);
 }
 
@@ -104,7 +104,7 @@ typedef struct run {
 static int make_folder(const char *output, const char *name, char *path, size_t size) {
   int written = snprintf(path, size, "%s%s%s", output, name[0] ? "/" : "", name);
   if (written < (int)size && (!mkdir(path, 0777) || errno == EEXIST)) return 1;
-  bench_say("bench: %s: %s\n", path, strerror(errno));
+  progress_say("bench: %s: %s\n", path, strerror(errno));
   return 0;
 }
 
@@ -125,7 +125,7 @@ static void measure_all(run *r) {
   int with_upstream = 1;
   qsort(r->files.at, (size_t)r->files.count, sizeof *r->files.at, compare_files);
   for (int i = 0; i < r->files.count; i++) work += work_of(r->files.at[i].n);
-  bench_progress_begin("solving problems", work);
+  progress_begin("solving problems", work);
   for (int i = 0; i < r->files.count; i++) {
     const bench_file *file = &r->files.at[i];
     diff_problem *p = bench_problem_read(file->path);
@@ -141,11 +141,11 @@ static void measure_all(run *r) {
         scale = fmax(0.8 * scale, result->by[BY_UPSTREAM].median / upstream_guess(file->n));
     }
     diff_problem_free(p);
-    bench_progress_add(work_of(file->n));
+    progress_add(work_of(file->n));
   }
-  bench_progress_end();
+  progress_end();
   if (r->report.untimed)
-    bench_say("upstream's budget of %g s is used up: %d problems without it\n", r->options.budget,
+    progress_say("upstream's budget of %g s is used up: %d problems without it\n", r->options.budget,
               r->report.untimed);
 }
 
@@ -160,7 +160,7 @@ static int write_results(run *r) {
     FILE *f = fopen(path, "w");
     if (f) outputs[i].write(f, &r->report);
     if (!f || fclose(f)) {
-      bench_say("bench: %s: %s\n", path, strerror(errno));
+      progress_say("bench: %s: %s\n", path, strerror(errno));
       return 2;
     }
   }
@@ -168,7 +168,7 @@ static int write_results(run *r) {
   fflush(stdout);
   snprintf(path, sizeof path, "%s/bench.svg", r->options.output);
   bench_plot(path, &r->report);
-  bench_say("results in %s\n", r->options.output);
+  progress_say("results in %s\n", r->options.output);
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "diff/capture.h"
+#include "progress.h"
 
 /* A number that nobody has measured. */
 #define BENCH_UNKNOWN ((double)NAN)
@@ -208,20 +209,10 @@ void bench_report_csv(FILE *out, const bench_report *report);
 /* Time over n with gnuplot; 0 after a message if there is none. */
 int bench_plot(const char *path, const bench_report *report);
 
-/* ---- progress, on stderr --------------------------------------------------------------------- */
-
-/* A bar with the time left on a terminal, else a line now and then.  Work is in any unit. */
-void bench_progress_begin(const char *what, double work);
-void bench_progress_add(double work);
-void bench_progress_end(void);
-
-void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 /* ---- small things ---------------------------------------------------------------------------- */
 
 /* Ends the program when there is no memory. */
 void *bench_need(void *memory);
-double bench_seconds(void); /* monotonic */
 
 /* The median of count numbers, which are sorted by it; BENCH_UNKNOWN of none. */
 double bench_median(double *numbers, int count);

@@ -101,7 +101,7 @@ static void write_drawn(drawn *d, const char *folder, bench_files *files) {
     snprintf(record.tag, sizeof record.tag, "%.60s", bench_tallied.scene);
     snprintf(path, sizeof path, "%s/n%05d_%s.lcp", folder, p->n, record.tag);
     lcplug_error error = lcplug_record_write(path, &record);
-    if (error) bench_say("bench: %s: %s\n", path, lcplug_error_text(error));
+    if (error) progress_say("bench: %s: %s\n", path, lcplug_error_text(error));
     else bench_files_add(files, path, p->n);
     diff_problem_free(p);
   }
@@ -116,7 +116,7 @@ static void run_scene(const scene_config *config, const plan *p, int large, cons
   capture_to(draw, &d);
   for (int step = 0; step < p->steps; step++) {
     scene_step(s);
-    bench_progress_add(work_of(p) / (p->runs * p->steps));
+    progress_add(work_of(p) / (p->runs * p->steps));
   }
   capture_to(NULL, NULL);
   scene_free(s);
@@ -166,14 +166,14 @@ void bench_collect(const bench_options *options, const char *folder, bench_files
   int large = options->large ? LARGE_PLANS : 0;
   for (int i = 0; i < PLANS; i++) work += work_of(&plans[i]);
   for (int i = 0; i < large; i++) work += work_of(&large_plans[i]);
-  bench_progress_begin("stepping scenes", work);
+  progress_begin("stepping scenes", work);
   bench_tally_begin(options);
   bench_step_with(bench_native);
   for (int i = 0; i < PLANS; i++) run_plan(&plans[i], options, folder, files);
   for (int i = 0; i < large; i++) run_plan(&large_plans[i], options, folder, files);
   thin(files, (unsigned)options->seed);
   *tally = bench_tallied;
-  bench_progress_end();
+  progress_end();
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ diff_problem *bench_problem_read(const char *path) {
   char message[256] = "";
   lcplug_error error = lcplug_record_read(path, &record, message, sizeof message);
   if (error) {
-    bench_say("bench: %s\n", message[0] ? message : lcplug_error_text(error));
+    progress_say("bench: %s\n", message[0] ? message : lcplug_error_text(error));
     return NULL;
   }
   const lcplug_problem *from = &record->problem;
@@ -237,7 +237,7 @@ static int find_in_folder(bench_files *files, const char *folder) {
     free(entries[i]);
   }
   if (count >= 0) free(entries);
-  if (count <= 0) bench_say("bench: no *.lcp in %s\n", folder);
+  if (count <= 0) progress_say("bench: no *.lcp in %s\n", folder);
   return count > 0;
 }
 
@@ -258,6 +258,6 @@ int bench_files_find(bench_files *files, const char *path) {
   if (!stat(path, &status) && S_ISDIR(status.st_mode)) return find_in_folder(files, path);
   int n = rows_of_file(path);
   if (n >= 0) bench_files_add(files, path, n);
-  else bench_say("bench: %s is no record\n", path);
+  else progress_say("bench: %s is no record\n", path);
   return n >= 0;
 }

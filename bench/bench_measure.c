@@ -284,7 +284,7 @@ int bench_measure(const diff_problem *p, const bench_options *options, int with_
                                         rows[i].first_order ? options->limit : 0,
                                         &result->by[rows[i].by], &info);
     if (error) {
-      bench_say("bench: %s: %s\n", p->name, lcplug_error_text(error));
+      progress_say("bench: %s: %s\n", p->name, lcplug_error_text(error));
       return 0;
     }
   }

@@ -55,7 +55,7 @@ void bench_whole_step(const bench_options *options, bench_step *step) {
   scene_config config = scene_config_default();
   config.kind = "mixed";
   config.size = 380;
-  bench_progress_begin("one whole step", MOST_STEPS + SAMPLES);
+  progress_begin("one whole step", MOST_STEPS + SAMPLES);
   scene *s = bench_need(scene_create(&config));
   pose *poses = bench_need(calloc((size_t)scene_bodies(s), sizeof *poses));
   for (int k = 0, n = 0; k < MOST_STEPS && n < ROWS; k++) {
@@ -63,7 +63,7 @@ void bench_whole_step(const bench_options *options, bench_step *step) {
     snprintf(bench_tallied.scene, sizeof bench_tallied.scene, "%s%d", config.kind, config.size);
     step_with(s, bench_native);
     n = bench_tallied.most_rows;
-    bench_progress_add(1);
+    progress_add(1);
   }
   for (int k = 0; k < SAMPLES; k++) step_both_ways(s, poses, &nothing[k], &solved[k]);
   *step = (bench_step){.n = bench_tallied.most_rows,
@@ -72,7 +72,7 @@ void bench_whole_step(const bench_options *options, bench_step *step) {
                        .nothing = bench_median(nothing, SAMPLES)};
   free(poses);
   scene_free(s);
-  bench_progress_end();
+  progress_end();
 }
 
 /* ---- scenes that upstream gives up ----------------------------------------------------------- */
@@ -103,7 +103,7 @@ static void run_steps(const bench_failing *row, bench_solver *solver) {
 }
 
 int bench_failing_scenes(const bench_options *options, bench_failing **rows) {
-  bench_progress_begin("scenes that fail", FAILING);
+  progress_begin("scenes that fail", FAILING);
   for (int i = 0; i < FAILING; i++) {
     bench_failing *row = &failing[i];
     if (row->upstream_too) {
@@ -119,9 +119,9 @@ int bench_failing_scenes(const bench_options *options, bench_failing **rows) {
     row->refused = bench_tallied.refused;
     row->most_rows = bench_tallied.most_rows;
     row->worst = bench_tallied.worst;
-    bench_progress_add(1);
+    progress_add(1);
   }
-  bench_progress_end();
+  progress_end();
   *rows = failing;
   return FAILING;
 }
@@ -165,16 +165,16 @@ static void run_fresh(int kind, unsigned seed) {
 
 void bench_fresh_scenes(const bench_options *options, bench_tally *tally) {
   unsigned first = (unsigned)(options->fresh > 0 ? options->fresh : (double)(time(NULL) % 1000000));
-  bench_say("fresh scenes: seeds %u to %u (--fresh %u repeats them)\n", first,
+  progress_say("fresh scenes: seeds %u to %u (--fresh %u repeats them)\n", first,
             first + (unsigned)options->seeds - 1, first);
-  bench_progress_begin("fresh scenes", options->seeds * FRESH);
+  progress_begin("fresh scenes", options->seeds * FRESH);
   bench_tally_begin(options);
   bench_step_with(bench_native);
   for (unsigned k = 0; k < (unsigned)options->seeds; k++)
     for (int kind = 0; kind < FRESH; kind++) {
       run_fresh(kind, first + k);
-      bench_progress_add(1);
+      progress_add(1);
     }
   *tally = bench_tallied;
-  bench_progress_end();
+  progress_end();
 }

@@ -47,7 +47,7 @@ bench_solver *bench_swap(void) {
   void *object = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
   found = object ? (bench_solver *)dlsym(object, DIFF_SYMBOL) : NULL;
   if (!found)
-    bench_say("bench: LCPLUG_PRELOAD must name the preload object: %s\n",
+    progress_say("bench: LCPLUG_PRELOAD must name the preload object: %s\n",
               path ? dlerror() : "not set");
   return found;
 }
@@ -74,7 +74,7 @@ static void keep_miss(const lcplug_problem *problem) {
   snprintf(record.tag, sizeof record.tag, "%.60s", t->scene);
   snprintf(path, sizeof path, "%s/n%05d_%s_%ld.lcp", t->keep, problem->n, t->scene, t->solves);
   lcplug_error error = lcplug_record_write(path, &record);
-  if (error) bench_say("bench: %s: %s\n", path, lcplug_error_text(error));
+  if (error) progress_say("bench: %s: %s\n", path, lcplug_error_text(error));
 }
 
 static void count_solve(const lcplug_problem *problem, lcplug_error error,

@@ -269,9 +269,7 @@ static int write_files(const char *folder) {
   }
   report_write(out, &report);
   fclose(out);
-  if (!report_plot(folder, &report))
-    fprintf(stderr, "physics: no plots, as gnuplot is missing or failed (package gnuplot-nox)\n");
-  return 1;
+  return report_plot(folder, &report);
 }
 
 static int read_arguments(int argc, char **argv, const char **output) {

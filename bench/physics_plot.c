@@ -2,139 +2,162 @@
 #include "physics_report.h"
 
 #include <math.h>
-
-#include "gnuplot.h"
+#include <svg.h>
 
 #define DEGREES (3.14159265358979323846 / 180)
 
-static const char *const color[MODELS] = {
-    [UPSTREAM] = "#c8423f", [ODE] = "#e0a030", [PYRAMID] = "#9467bd",
+static const char *const colour[MODELS] = {
+    [UPSTREAM] = "#c8423f", [ODE] = "#e0a030", [PYRAMID] = "#9d4edd",
     [CONE] = "#5b8def",     [COULOMB] = "#1f7a8c",
 };
+static const char grey[] = "#b0b0b0";
 
-static FILE *begin(const char *folder, const char *name, int width, int height) {
+enum { MOST_POINTS = 2 * SLIDE_PATH * ALL_ROUND };
+
+/* A curve and the room for its points. */
+typedef struct points {
+  double x[MOST_POINTS], y[MOST_POINTS];
+  int count;
+} points;
+
+static void add_point(points *p, double x, double y) {
+  p->x[p->count] = x;
+  p->y[p->count++] = y;
+}
+
+static svg_curve curve_of(const points *p, const char *name, svg_style style, const char *c) {
+  return (svg_curve){.name = name, .style = style, .colour = c, .x = p->x, .y = p->y, .count = p->count};
+}
+
+static int write_svg(const char *folder, const char *name, const svg_chart *charts, int count) {
   char path[4096];
   snprintf(path, sizeof path, "%s/%s.svg", folder, name);
-  return gnuplot_begin(path, width, height);
+  FILE *out = fopen(path, "w");
+  if (!out) {
+    perror(path);
+    return 0;
+  }
+  svg_write(out, charts, count);
+  return fclose(out) == 0;
 }
 
 /* ---- thrown boxes ------------------------------------------------------------------------------ */
 
-/* The ways of boxes thrown every 15 degrees, and the line on which those of all directions end. */
-static void write_ways(FILE *out, const slide_result *slide, int model) {
-  fprintf(out, "$ways%d << END\n", model);
-  for (int i = 0; i < ALL_ROUND; i += 3) {
-    for (int k = 0; k < SLIDE_PATH; k++)
-      fprintf(out, "%.4f %.4f\n", slide[i].path[k][0], slide[i].path[k][1]);
-    fprintf(out, "\n");
-  }
-  fprintf(out, "END\n$ends%d << END\n", model);
+/* The ways of boxes thrown every 15 degrees, there and back again: one line without gaps. */
+static void trace_ways(points *p, const slide_result *slide) {
+  for (int i = 0; i < ALL_ROUND; i += 3)
+    for (int k = 0; k < 2 * SLIDE_PATH; k++) {
+      const double *at = slide[i].path[k < SLIDE_PATH ? k : 2 * SLIDE_PATH - 1 - k];
+      add_point(p, at[0], at[1]);
+    }
+}
+
+static void trace_ends(points *p, const slide_result *slide) {
   for (int i = 0; i <= ALL_ROUND; i++) {
     const slide_result *r = &slide[i % ALL_ROUND];
     double angle = (5 * i + r->direction) * DEGREES;
-    fprintf(out, "%.4f %.4f\n", r->distance * cos(angle), r->distance * sin(angle));
+    add_point(p, r->distance * cos(angle), r->distance * sin(angle));
   }
-  fprintf(out, "END\n");
+}
+
+static void trace_circle(points *p, double radius) {
+  for (int i = 0; i <= 360; i += 2) add_point(p, radius * cos(i * DEGREES), radius * sin(i * DEGREES));
 }
 
 static int plot_directions(const char *folder, const physics_report *report) {
   static const physics_model shown[] = {UPSTREAM, COULOMB};
-  static const char *const titles[] = {"upstream (Dantzig)", "friction=coulomb"};
-  FILE *out = begin(folder, "physics-directions", 900, 480);
-  if (!out) return 0;
-  fprintf(out, "set multiplot layout 1,2\nset size square\nset xrange [-1.1:1.1]\n"
-               "set yrange [-1.1:1.1]\nset trange [0:2*pi]\nset parametric\nunset key\n"
-               "set xlabel 'm, first friction axis'\nset ylabel 'm, second friction axis'\n");
+  static const char *const titles[] = {"Boxes thrown at 3 m/s: upstream (Dantzig)",
+                                       "Boxes thrown at 3 m/s: friction=coulomb"};
+  static points ways[2], ends[2], circle;
+  svg_curve curves[2][3];
+  svg_chart charts[2];
+  trace_circle(&circle, theory_slide_distance(3));
   for (int i = 0; i < 2; i++) {
-    int m = shown[i];
-    write_ways(out, report->slide[m], m);
-    fprintf(out,
-            "set title 'boxes thrown at %g m/s: %s' tc rgb '%s'\n"
-            "plot %g*cos(t), %g*sin(t) lc rgb '#b0b0b0' dt 2, "
-            "$ways%d with lines lw 1.2 lc rgb '%s', $ends%d with lines lw 2.5 lc rgb '%s'\n",
-            3.0, titles[i], color[m], theory_slide_distance(3), theory_slide_distance(3), m, color[m],
-            m, color[m]);
+    const char *c = colour[shown[i]];
+    trace_ways(&ways[i], report->slide[shown[i]]);
+    trace_ends(&ends[i], report->slide[shown[i]]);
+    curves[i][0] = curve_of(&circle, "where Coulomb says that they stop", SVG_LINE, grey);
+    curves[i][1] = curve_of(&ways[i], "their ways", SVG_LINE, c);
+    curves[i][2] = curve_of(&ends[i], "where they stop", SVG_POINTS, "#303030");
+    /* The frame is wider than high: these ranges make a metre the same in both directions. */
+    charts[i] = (svg_chart){.title = titles[i],
+                            .x = {"m, along the first friction axis", false, -1.95, 1.95},
+                            .y = {"m, along the second friction axis", false, -1.1, 1.1},
+                            .curves = curves[i],
+                            .count = 3};
   }
-  fprintf(out, "unset multiplot\n");
-  return gnuplot_end(out);
+  return write_svg(folder, "physics-directions", charts, 2);
 }
 
-/* ---- slope ------------------------------------------------------------------------------------- */
+/* ---- slope, energy ----------------------------------------------------------------------------- */
 
 static int plot_slope(const char *folder, const physics_report *report) {
-  FILE *out = begin(folder, "physics-slope", 640, 420);
-  if (!out) return 0;
-  fprintf(out, "set xlabel 'heading of the slope, degrees to the friction axes'\n"
-               "set ylabel 'steepest slope that holds the box'\nset xtics 15\n"
-               "set xrange [0:90]\nset yrange [0.4:0.75]\nset key top right\n");
+  static points lines[MODELS];
+  svg_curve curves[MODELS];
   for (int m = 0; m < MODELS; m++) {
-    fprintf(out, "$steepest%d << END\n", m);
-    for (int i = 0; i < QUARTER; i++) fprintf(out, "%d %.4f\n", 5 * i, report->steepest[m][i]);
-    fprintf(out, "END\n");
+    for (int i = 0; i < QUARTER; i++) add_point(&lines[m], 5 * i, report->steepest[m][i]);
+    curves[m] = curve_of(&lines[m], physics_model_name(m), SVG_LINE, colour[m]);
   }
-  fprintf(out, "plot %g lc rgb '#b0b0b0' dt 2 title 'Coulomb: mu'", PHYSICS_MU);
-  for (int m = 0; m < MODELS; m++)
-    fprintf(out, ", $steepest%d with linespoints pt 7 ps 0.4 lw %g lc rgb '%s' title '%s'", m,
-            m == COULOMB ? 2.5 : 1.5, color[m], physics_model_name(m));
-  fprintf(out, "\n");
-  return gnuplot_end(out);
+  svg_chart chart = {.title = "The steepest slope that holds a box, mu 0.5",
+                     .x = {"heading of the slope, degrees to the friction axes", false, 0, 90},
+                     .y = {"tangent of the slope", false, 0.4, 0.75},
+                     .curves = curves,
+                     .count = MODELS};
+  return write_svg(folder, "physics-slope", &chart, 1);
 }
 
-/* ---- energy ------------------------------------------------------------------------------------ */
-
 static int plot_energy(const char *folder, const physics_report *report) {
-  FILE *out = begin(folder, "physics-energy", 640, 420);
-  if (!out) return 0;
+  static points lines[MODELS];
+  svg_curve curves[MODELS];
   for (int m = 0; m < MODELS; m++) {
-    fprintf(out, "$energy%d << END\n", m);
     for (int k = 0; k < ENERGY_SAMPLES; k++)
-      fprintf(out, "%.4f %.6f\n", 2.0 * k / ENERGY_SAMPLES, report->energy[m].sample[k]);
-    fprintf(out, "END\n");
+      add_point(&lines[m], 2.0 * k / ENERGY_SAMPLES, report->energy[m].sample[k]);
+    curves[m] = curve_of(&lines[m], physics_model_name(m), SVG_LINE, colour[m]);
   }
-  fprintf(out, "set xlabel 'time, s'\nset ylabel 'energy of the heap, fraction of the first'\n"
-               "set key top right\nplot ");
-  for (int m = 0; m < MODELS; m++)
-    fprintf(out, "%s$energy%d with lines lw 1.8 lc rgb '%s' title '%s'", m ? ", " : "", m, color[m],
-            physics_model_name(m));
-  fprintf(out, "\n");
-  return gnuplot_end(out);
+  svg_chart chart = {.title = "Energy of a heap of balls and cubes",
+                     .x = {"time, s", false, 0, 2},
+                     .y = {"fraction of the first", false, 0, 1.05},
+                     .curves = curves,
+                     .count = MODELS};
+  return write_svg(folder, "physics-energy", &chart, 1);
 }
 
 /* ---- the relaxation gap ------------------------------------------------------------------------ */
 
-static void write_heights(FILE *out, const physics_report *report) {
-  static const physics_model shown[] = {CONE, COULOMB};
-  for (int i = 0; i < 2; i++) {
-    const slide_result *r = &report->slide[shown[i]][9]; /* 45 degrees */
-    fprintf(out, "$height%d << END\n", shown[i]);
-    for (int k = 0; k < SLIDE_PATH; k++)
-      fprintf(out, "%.4f %.5f\n", hypot(r->path[k][0], r->path[k][1]), 100 * r->path[k][2]);
-    fprintf(out, "END\n");
-  }
+static void trace_flight(points *p, const slide_result *r) {
+  for (int k = 0; k < SLIDE_PATH; k++)
+    add_point(p, hypot(r->path[k][0], r->path[k][1]), 100 * r->path[k][2]);
 }
 
 static int plot_gap(const char *folder, const physics_report *report) {
-  enum { HOPS = sizeof report->hop[0] / sizeof *report->hop[0] };
-  FILE *out = begin(folder, "friction-gap", 900, 400);
-  if (!out) return 0;
-  write_heights(out, report);
-  fprintf(out, "$hops << END\n");
-  for (int i = 0; i < HOPS; i++)
-    fprintf(out, "%g %.4f %.4f\n", report_hop_speed(i), report->hop[0][i], report->hop[1][i]);
-  fprintf(out,
-          "END\nset multiplot layout 1,2\nset key top right\n"
-          "set title 'a box thrown at 3 m/s, its way through the air'\n"
-          "set xlabel 'way, m'\nset ylabel 'height above the ground, cm'\nset yrange [-0.5:9]\n"
-          "plot $height%d with lines lw 2.5 lc rgb '%s' title 'cone', "
-          "$height%d with lines lw 2.5 lc rgb '%s' title 'coulomb'\n"
-          "set title 'how fast cone lifts it off'\nset key top left\n"
-          "set xlabel 'sliding speed, m/s'\nset ylabel 'm/s'\nset yrange [0:*]\nset xrange [0:*]\n"
-          "mu = %g\nplot mu*x/(1+mu*mu) lc rgb '#b0b0b0' dt 2 title 'mu v / (1 + mu^2)', "
-          "$hops using 1:2 with points pt 6 ps 1.2 lw 2 lc rgb '%s' title 'gap reported, times step', "
-          "$hops using 1:3 with points pt 7 ps 0.5 lc rgb '#333333' title 'seen in the motion'\n"
-          "unset multiplot\n",
-          CONE, color[CONE], COULOMB, color[COULOMB], PHYSICS_MU, color[CONE]);
-  return gnuplot_end(out);
+  enum { HOPS = sizeof report->hop[0] / sizeof *report->hop[0], AT_45 = 9 };
+  static points cone, coulomb, theory, told, seen;
+  trace_flight(&cone, &report->slide[CONE][AT_45]);
+  trace_flight(&coulomb, &report->slide[COULOMB][AT_45]);
+  for (int i = 0; i < HOPS; i++) {
+    double speed = report_hop_speed(i);
+    add_point(&theory, speed, PHYSICS_MU * speed / (1 + PHYSICS_MU * PHYSICS_MU));
+    add_point(&told, speed, report->hop[0][i]);
+    add_point(&seen, speed, report->hop[1][i]);
+  }
+  const svg_curve flight[] = {curve_of(&cone, "cone", SVG_LINE, colour[CONE]),
+                              curve_of(&coulomb, "coulomb", SVG_LINE, colour[COULOMB])};
+  const svg_curve speeds[] = {curve_of(&theory, "mu v / (1 + mu^2)", SVG_LINE, grey),
+                              curve_of(&told, "gap times time step", SVG_LINE, colour[CONE]),
+                              curve_of(&seen, "seen in the motion", SVG_POINTS, "#303030")};
+  const svg_chart charts[] = {
+      {.title = "A box thrown along the ground at 3 m/s",
+       .x = {"way, m", false, 0, 1},
+       .y = {"height above the ground, cm", false, -1, 9},
+       .curves = flight,
+       .count = 2},
+      {.title = "How fast cone lifts it off the ground",
+       .x = {"sliding speed, m/s", false, 0, 8},
+       .y = {"m/s", false, 0, 4},
+       .curves = speeds,
+       .count = 3},
+  };
+  return write_svg(folder, "friction-gap", charts, 2);
 }
 
 int report_plot(const char *folder, const physics_report *report) {

@@ -41,7 +41,8 @@ int report_holds(const report_line *line);
 /* Markdown; the terminal gets the same. */
 void report_write(FILE *out, const physics_report *report);
 
-/* directions.svg, slope.svg, energy.svg and gap.svg in `folder`; 0 if one could not be drawn. */
+/* physics-directions.svg, -slope.svg, -energy.svg and friction-gap.svg in `folder`; 0 and a message if
+ * one could not be written. */
 int report_plot(const char *folder, const physics_report *report);
 
 #endif

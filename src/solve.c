@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "exact.h"
+#include "finite.h"
 #include "fpenv.h"
 #include "iterate.h"
 #include "model.h"
@@ -298,6 +299,21 @@ static void take_bounds(job *j, const double *lo, const double *hi, size_t step)
   }
 }
 
+/* A x by the full matrix as it was given: a judge needs no symmetry. */
+static lcplug_error apply_as_given(job *j, const lcplug_problem *given) {
+  for (int i = 0; i < j->layout.n; i++) {
+    const double *row = given->A + (size_t)j->layout.row[i] * given->stride;
+    uint64_t not_finite = 0;
+    j->Ax[i] = 0.0;
+    for (int k = 0; k < j->layout.n; k++) {
+      not_finite |= lcplug_not_finite(row[j->layout.row[k]]);
+      j->Ax[i] += row[j->layout.row[k]] * j->x[k];
+    }
+    if (not_finite) return LCPLUG_ERROR_NOT_FINITE;
+  }
+  return LCPLUG_OK;
+}
+
 lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
                              lcplug_friction friction, const double *x, size_t x_step,
                              const double *lo, const double *hi, size_t bounds_step,
@@ -308,7 +324,9 @@ lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *
     return LCPLUG_ERROR_ARGUMENT;
   if (problem->n > 0 && !x) return LCPLUG_ERROR_ARGUMENT;
   fpenv host = lcplug_fpenv_enter();
-  job j = {.workspace = workspace, .problem = problem, .settings = &settings};
+  lcplug_problem lower = *problem;
+  lower.full = 0;
+  job j = {.workspace = workspace, .problem = &lower, .settings = &settings};
   lcplug_error error = begin_job(&j);
   if (!error) error = store_matrix(&j);
   if (!error) {
@@ -317,10 +335,9 @@ lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *
     else freeze_bounds(&j);
     error = lcplug_model_build(&j.model, &j.layout, &j.op, last_stage(friction), j.bound, workspace);
   }
-  if (!error) {
-    judge(&j);
-    *residual = j.it.residual;
-  }
+  if (!error && problem->full) error = apply_as_given(&j, problem);
+  else if (!error) j.op.table->apply(&j.op, j.x, j.Ax);
+  if (!error) *residual = lcplug_residual_natural(&j.model, j.x, j.Ax);
   lcplug_workspace_reset(workspace);
   lcplug_fpenv_leave(host);
   return error;

@@ -547,32 +547,22 @@ static int examine(facts *f, const char *named) {
   return status;
 }
 
-void tool_doctor_help(void) {
-  puts("usage: lcplug doctor PROGRAM|PID\n\n"
-       "Says whether `lcplug run PROGRAM` would take effect, from the program's files alone: "
-       "nothing\n"
-       "is started.  A number is the id of a running process; for a file of such a name write "
-       "./NUMBER.\n\n"
-       "exit status: 0 the swap takes effect, 1 it does not, 3 cannot tell, 2 wrong usage or "
-       "unreadable");
-}
-
-int tool_doctor(int argc, char **argv) {
-  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-    tool_doctor_help();
-    return TOOL_OK;
+static int doctor_main(const tool_command *command, int argc, char **argv) {
+  tool_arguments a;
+  const char *program = NULL;
+  if (!tool_arguments_begin(&a, command, argc, argv)) return TOOL_USAGE;
+  for (int found; (found = tool_next(&a)) != ARGUMENT_END;) {
+    if (found == ARGUMENT_HELP) {
+      tool_help(command);
+      return TOOL_OK;
+    }
+    if (found != ARGUMENT_OPERAND) return TOOL_USAGE;
+    if (program) return tool_misused(command, "one program or process id, please");
+    program = a.value;
   }
-  int at = argc > 1 && strcmp(argv[1], "--") == 0 ? 2 : 1;
-  if (at == 1 && argc > 1 && argv[1][0] == '-') {
-    tool_error("unknown option '%s'; usage: lcplug doctor PROGRAM|PID", argv[1]);
-    return TOOL_USAGE;
-  }
-  if (argc != at + 1) {
-    tool_error("one program or process id, please; usage: lcplug doctor PROGRAM|PID");
-    return TOOL_USAGE;
-  }
+  if (!program) return tool_misused(command, "one program or process id, please");
   facts f = {0};
-  int status = examine(&f, argv[at]);
+  int status = examine(&f, program);
   if (status == TOOL_OK) {
     look(&f);
     status = report(&f);
@@ -580,3 +570,23 @@ int tool_doctor(int argc, char **argv) {
   facts_free(&f);
   return status;
 }
+
+static const tool_note statuses[] = {{"0", "the swap takes effect"},
+                                     {"1", "it takes no effect; the last line says what to do"},
+                                     {"2", "wrong usage, or a file that cannot be read or is damaged"},
+                                     {"3", "cannot tell from the files; the last line says how to find out"},
+                                     {0}};
+static const tool_note examples[] = {{"lcplug doctor ./app", "Will it work?"},
+                                     {"lcplug doctor 4711", "Does it work in process 4711?"},
+                                     {0}};
+const tool_command tool_doctor_command = {
+    .name = "doctor",
+    .arguments = "PROGRAM|PID",
+    .meaning = "say whether the swap takes effect, and what to do if not",
+    .text = "Says whether `lcplug run PROGRAM` would take effect, from the program's files alone: nothing is "
+            "started.  A number is the id of a running process; for a file of such a name write ./NUMBER.  For "
+            "a script its interpreter is examined.\n\n"
+            "The answer is a list of questions with yes or no; the last line is the verdict.",
+    .statuses = statuses,
+    .examples = examples,
+    .main = doctor_main};

@@ -1,7 +1,6 @@
 /* lcplug.c - the lcplug command: a table of subcommands, and the helpers that they share.
  *
- * `lcplug run` starts a program with the solver swapped, `lcplug doctor` says whether the swap can
- * take effect in it.  Help goes to stdout with status 0; a wrong command line gets one line on
+ * Each command describes itself in a tool_command (command.h), in the file of its name.  Help goes to stdout with status 0; a wrong command line gets one line on
  * stderr and status 2. */
 #define _GNU_SOURCE
 #include "tools.h"
@@ -16,23 +15,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int command_help(int argc, char **argv);
-static int command_version(int argc, char **argv);
-static void general_help(void);
+static int help_main(const tool_command *command, int argc, char **argv);
+static int version_main(const tool_command *command, int argc, char **argv);
 
-static const struct command {
-  const char *name;
-  const char *arguments;
-  const char *meaning;
-  int (*main)(int argc, char **argv);
-  void (*help)(void);
-} commands[] = {
-    {"run", " [OPTION...] [--] PROGRAM [ARGUMENT...]",
-     "start PROGRAM with its contact solver swapped", tool_run, tool_run_help},
-    {"doctor", " PROGRAM|PID", "say whether the swap takes effect, and what to do if not",
-     tool_doctor, tool_doctor_help},
-    {"help", " [COMMAND]", "explain a command", command_help, general_help},
-    {"version", "", "print the version", command_version, general_help},
+enum { HELP_MAN = 1, HELP_COMPLETION };
+static const tool_option help_options[] = {
+    {HELP_MAN, "man", 0, NULL, "print the manual page of COMMAND, for man(1)"},
+    {HELP_COMPLETION, "completion", 0, NULL, "print the completion for bash"},
+    {0}};
+static const tool_command help_command = {
+    .name = "help",
+    .arguments = "[OPTION...] [COMMAND]",
+    .meaning = "explain a command",
+    .text = "Explains COMMAND, or lists all commands.  The same as --help.",
+    .options = help_options,
+    .main = help_main};
+static const tool_command version_command = {.name = "version",
+                                             .arguments = "",
+                                             .meaning = "print the version",
+                                             .text = "Prints the version.  The same as --version.",
+                                             .main = version_main};
+
+static const tool_command *const commands[] = {
+    &tool_run_command,
+    &tool_doctor_command,
+    &help_command,
+    &version_command,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -86,9 +94,9 @@ char *tool_find_program(const char *name) {
   }
 }
 
-static const struct command *find_command(const char *name) {
+static const tool_command *find_command(const char *name) {
   for (int i = 0; i < COMMANDS; i++)
-    if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    if (strcmp(commands[i]->name, name) == 0) return commands[i];
   return NULL;
 }
 
@@ -97,28 +105,38 @@ static int unknown_command(const char *name) {
   return TOOL_USAGE;
 }
 
-static void general_help(void) {
+static void list_commands(void) {
   puts("lcplug swaps the contact solver inside programs that use Open Dynamics Engine.\n\nusage:");
   for (int i = 0; i < COMMANDS; i++)
-    printf("  lcplug %s%s\n      %s\n", commands[i].name, commands[i].arguments,
-           commands[i].meaning);
-  puts("\n`lcplug help run` lists the solver options.  The manual page is lcplug(1).");
+    printf("  lcplug %s%s%s\n      %s\n", commands[i]->name, *commands[i]->arguments ? " " : "",
+           commands[i]->arguments, commands[i]->meaning);
+  puts("\n`lcplug help COMMAND` has the options of a command.  The manual page is lcplug(1).");
 }
 
-static int command_help(int argc, char **argv) {
-  if (argc < 2) {
-    general_help();
-    return TOOL_OK;
+static int help_main(const tool_command *command, int argc, char **argv) {
+  tool_arguments a;
+  if (!tool_arguments_begin(&a, command, argc, argv)) return TOOL_USAGE;
+  void (*explain)(const tool_command *) = tool_help;
+  const tool_command *asked = NULL;
+  for (int found; (found = tool_next(&a)) != ARGUMENT_END;) {
+    if (found == ARGUMENT_WRONG) return TOOL_USAGE;
+    if (found == HELP_MAN) explain = tool_manual;
+    if (found == HELP_COMPLETION) {
+      tool_completion(commands, COMMANDS);
+      return TOOL_OK;
+    }
+    if (found == ARGUMENT_HELP) asked = command;
+    if (found == ARGUMENT_OPERAND && !(asked = find_command(a.value))) return unknown_command(a.value);
   }
-  const struct command *command = find_command(argv[1]);
-  if (!command) return unknown_command(argv[1]);
-  command->help();
+  if (asked) explain(asked);
+  else list_commands();
   return TOOL_OK;
 }
 
-static int command_version(int argc, char **argv) {
+static int version_main(const tool_command *command, int argc, char **argv) {
   (void)argc;
   (void)argv;
+  (void)command;
   printf("lcplug %s\n", lcplug_version());
   return TOOL_OK;
 }
@@ -131,10 +149,10 @@ int main(int argc, char **argv) {
   const char *name = argv[1];
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
   if (strcmp(name, "--version") == 0) name = "version";
-  const struct command *command = find_command(name);
+  const tool_command *command = find_command(name);
   if (!command) return unknown_command(name);
 
-  int status = command->main(argc - 1, argv + 1);
+  int status = command->main(command, argc - 1, argv + 1);
   /* Output that could not be written (a full disk) must not look like success. */
   if (fflush(stdout) != 0 || ferror(stdout)) {
     tool_error("cannot write: %s", strerror(errno));

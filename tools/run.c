@@ -1,7 +1,7 @@
 /* run.c - `lcplug run`: starts a program with the preload object ahead of its libraries.
  *
- * Options are those of the library's table, as --key value or --key=value; they are checked here,
- * where a mistake can still be reported, and appended to what LCPLUG already says (the later item
+ * Options are those of the library's table; they are checked here, where a mistake can still be
+ * reported, and appended to what LCPLUG already says (the later item
  * wins).  The environment is changed last and the program takes this process's place, so that no
  * other process sees the preload and the exit status is the program's own. */
 #define _GNU_SOURCE
@@ -15,35 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An option that is on or off, and may be given without a value. */
-static bool is_flag(const lcplug_option *option) { return strncmp(option->values, "0|1", 3) == 0; }
-
-/* Finds the option by its key; --max-iter is accepted for max_iter. */
-static bool find_option(const char *key, size_t length, lcplug_option *option) {
-  for (int i = 0; lcplug_option_get(i, option); i++) {
-    size_t j = 0;
-    while (j < length && (option->key[j] == key[j] || (option->key[j] == '_' && key[j] == '-')))
-      j++;
-    if (j == length && !option->key[j]) return true;
-  }
-  return false;
-}
-
-void tool_run_help(void) {
-  puts("usage: lcplug run [OPTION...] [--] PROGRAM [ARGUMENT...]\n\n"
-       "Starts PROGRAM with lcplug in the place of its contact solver.\n"
-       "Options, as --KEY VALUE or --KEY=VALUE, are added to the environment variable LCPLUG:\n");
-  lcplug_option option;
-  for (int i = 0; lcplug_option_get(i, &option); i++) {
-    printf("  --%s %s%s\n      %s (built in: %s)\n", option.key, option.values,
-           is_flag(&option) ? "  (no value: 1)" : "", option.meaning, option.initial);
-    const char *value, *meaning;
-    for (int j = 0; lcplug_option_choice(option.key, j, &value, &meaning); j++)
-      printf("        %-14s %s\n", value, meaning);
-  }
-  puts("\n--help without a value shows this text.  The exit status is PROGRAM's.");
-}
-
 /* Appends key=value to the items in *text, a string of our own. */
 static void append_item(char **text, const char *key, const char *value) {
   size_t length = strlen(*text);
@@ -53,80 +24,18 @@ static void append_item(char **text, const char *key, const char *value) {
   *text = longer;
 }
 
-/* Reads the option at argv[*at], moves *at behind it and appends it to *text. */
-static int read_option(int argc, char **argv, int *at, lcplug_settings *settings, char **text) {
-  const char *name = argv[*at] + 2;
-  size_t length = strcspn(name, "=");
-  lcplug_option option;
-  if (!find_option(name, length, &option)) {
-    tool_error("unknown option '--%.*s'; `lcplug run --help` lists the options", (int)length, name);
-    return TOOL_USAGE;
-  }
-  const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
-  const char *value = NULL;
-  *at += 1;
-  if (name[length] == '=') {
-    value = name + length + 1;
-  } else if (is_flag(&option)) {
-    /* What follows a bare flag is the program, unless it can only be the flag's value. */
-    bool given = next && (strcmp(next, "0") == 0 || strcmp(next, "1") == 0);
-    value = given ? next : "1";
-    *at += given;
-  } else if (next) {
-    value = next;
-    *at += 1;
-  } else {
-    tool_error("option '--%s' needs a value: %s", option.key, option.values);
-    return TOOL_USAGE;
-  }
-  if (lcplug_settings_set(settings, option.key, value) != LCPLUG_OK) {
-    tool_error("option '--%s' cannot be '%s'; allowed: %s", option.key, value, option.values);
-    return TOOL_USAGE;
-  }
-  append_item(text, option.key, value);
-  return TOOL_OK;
-}
-
-/* Starts with what LCPLUG says.  A mistake in it would make the preload ignore our items too. */
-static int read_environment(lcplug_settings *settings, char **text) {
-  const char *before = getenv("LCPLUG");
-  char message[512] = "";
-  if (before && lcplug_settings_parse(settings, before, message, sizeof message) != LCPLUG_OK) {
-    tool_error("the environment variable LCPLUG is wrong: %s", message);
-    return TOOL_USAGE;
-  }
-  *text = tool_format("%s", before ? before : "");
-  return TOOL_OK;
-}
-
-static bool asks_for_help(const char *argument) {
-  return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
-}
-
-/* Reads all options; *at becomes the index of the program, or 0 if only help was asked for. */
-static int read_options(int argc, char **argv, int *at, char **text) {
-  lcplug_settings settings = lcplug_settings_default();
-  int status = read_environment(&settings, text);
-  while (status == TOOL_OK && *at < argc && argv[*at][0] == '-') {
-    if (strcmp(argv[*at], "--") == 0) {
-      *at += 1;
-      break;
+/* Reads all options and appends them to *text; a->at becomes the index of the program, or 0 if only help
+ * was asked for. */
+static int read_options(tool_arguments *a, char **text) {
+  for (;;) {
+    switch (tool_next(a)) {
+      case ARGUMENT_SETTING: append_item(text, a->key, a->value); break;
+      case ARGUMENT_OPERAND: a->at--; return TOOL_OK;
+      case ARGUMENT_HELP: a->at = 0; return TOOL_OK;
+      case ARGUMENT_END: return tool_misused(a->command, "no program given");
+      default: return TOOL_USAGE;
     }
-    if (asks_for_help(argv[*at])) {
-      *at = 0;
-      return TOOL_OK;
-    }
-    if (argv[*at][1] != '-') {
-      tool_error("unknown option '%s'; `lcplug run --help` lists the options", argv[*at]);
-      return TOOL_USAGE;
-    }
-    status = read_option(argc, argv, at, &settings, text);
   }
-  if (status == TOOL_OK && *at >= argc) {
-    tool_error("no program given; usage: lcplug run [OPTION...] [--] PROGRAM [ARGUMENT...]");
-    status = TOOL_USAGE;
-  }
-  return status;
 }
 
 /* The value for LD_PRELOAD: our object first, then what is there already. */
@@ -169,17 +78,46 @@ static int become(char **argv, const char *items, const char *preload) {
   return reason == ENOENT ? TOOL_NOT_FOUND : TOOL_CANNOT_RUN;
 }
 
-int tool_run(int argc, char **argv) {
-  int at = 1;
-  char *items = NULL;
-  int status = read_options(argc, argv, &at, &items);
-  if (status == TOOL_OK && at == 0) {
-    tool_run_help();
+static int run_main(const tool_command *command, int argc, char **argv) {
+  tool_arguments a;
+  /* A mistake in LCPLUG would make the preload ignore our items too. */
+  if (!tool_arguments_begin(&a, command, argc, argv)) return TOOL_USAGE;
+  const char *before = getenv("LCPLUG");
+  char *items = tool_format("%s", before ? before : "");
+  int status = read_options(&a, &items);
+  if (status == TOOL_OK && a.at == 0) {
+    tool_help(command);
   } else if (status == TOOL_OK) {
     char *preload = preload_list();
-    status = preload ? become(argv + at, items, preload) : TOOL_USAGE;
+    status = preload ? become(argv + a.at, items, preload) : TOOL_USAGE;
     free(preload);
   }
   free(items);
   return status;
 }
+
+static const tool_note statuses[] = {
+    {"PROGRAM's", "the program was started: the status is its own"},
+    {"2", "a wrong option or value, a mistake in LCPLUG, or no usable preload object"},
+    {"126", "the program was found but cannot be executed"},
+    {"127", "the program was not found"},
+    {0}};
+static const tool_note examples[] = {
+    {"lcplug run --stats ./app --its-own options",
+     "Run a program with the default settings, and see what was solved:"},
+    {"lcplug run --friction coulomb --tol 1e-8 -- ./app", "With exact Coulomb friction to a residual of 1e-8:"},
+    {"lcplug run --stats python3 scene.py", "A Python program that loads ODE:"},
+    {0}};
+const tool_command tool_run_command = {
+    .name = "run",
+    .arguments = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+    .meaning = "start PROGRAM with its contact solver swapped",
+    .text = "Starts PROGRAM with lcplug in the place of its contact solver.  The options are checked, then "
+            "added to the environment variable LCPLUG, where a later item wins over an earlier one, and "
+            "PROGRAM takes the place of this process.  Programs that it starts get the swap too.\n\n"
+            "--help without a value shows this text.",
+    .settings = SETTINGS_OF_PROGRAMS,
+    .starts_program = true,
+    .statuses = statuses,
+    .examples = examples,
+    .main = run_main};

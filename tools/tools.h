@@ -1,12 +1,14 @@
 /* tools.h - what the files of the lcplug command share.
  *
- * The command knows the library only through its public header.  Each subcommand is one function
- * that takes its own argument vector (argv[0] is the subcommand's name) and returns the exit
- * status.  Everything said to the user about a failure goes through tool_error. */
+ * The command knows the library only through its public headers.  Each subcommand is a row of
+ * command.h's kind; its function takes its own argument vector (argv[0] is the subcommand's name) and
+ * returns the exit status.  Everything said to the user about a failure goes through tool_error. */
 #ifndef LCPLUG_TOOLS_H
 #define LCPLUG_TOOLS_H
 
 #include <stddef.h>
+
+#include "command.h"
 
 /* Exit statuses.  The first four are also the doctor's verdicts; 126 and 127 are the shells'. */
 enum {
@@ -18,12 +20,9 @@ enum {
   TOOL_NOT_FOUND = 127   /* run: no such program */
 };
 
-int tool_run(int argc, char **argv);
-int tool_doctor(int argc, char **argv);
-
-/* The help texts, on stdout; the options come from the library's table. */
-void tool_run_help(void);
-void tool_doctor_help(void);
+/* The subcommands, each in the file of its name. */
+extern const tool_command tool_run_command;
+extern const tool_command tool_doctor_command;
 
 /* One line "lcplug: ..." on stderr. */
 void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

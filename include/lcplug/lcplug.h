@@ -263,7 +263,8 @@ LCPLUG_API lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_p
  * over blocks i (a friction cone, or one row), s_i the mean diagonal element of the block, w = A x -
  * b, and w^ = w, or for Coulomb friction w + mu |w_t| e_n.  With friction=ode the frozen bounds of
  * the friction rows are needed: pass them in lo and hi as lcplug_solve returned them (step
- * bounds_step); NULL takes mu |x_n| with the x given.  Infinity if x is not finite. */
+ * bounds_step); NULL takes mu |x_n| with the x given.  Infinity if x is not finite.  A problem with
+ * `full` set is judged by its matrix as given, symmetric or not. */
 LCPLUG_API lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
                                         lcplug_friction friction, const double *x, size_t x_step,
                                         const double *lo, const double *hi, size_t bounds_step,

@@ -15,7 +15,7 @@
 /* One file per test process, in the folder that the tests run in. */
 static char path[64];
 
-static void make_path(void) { snprintf(path, sizeof path, "test_record_%ld.lcp", (long)getpid()); }
+static void make_path(void) { snprintf(path, sizeof path, "test_record_%ld.out", (long)getpid()); }
 static void remove_path(void) { remove(path); }
 
 /* ---- files as bytes ------------------------------------------------------------------------------------ */
@@ -149,10 +149,14 @@ static bytes small_file(lcplug_record *record, instance **p) {
   return load(path);
 }
 
-/* The older layout of the same record: other magic, no checksum. */
+enum { HEADER = 120, OLDER_HEADER = 104, COUNTS = 16, OLDER_COUNTS = 8 };
+
+/* The older layout of the same record: a shorter header, no checksums. */
 static bytes older_file(bytes b) {
   memcpy(b.data, "LCPCAP01", 8);
-  b.size -= 4;
+  memmove(b.data + OLDER_COUNTS, b.data + COUNTS, OLDER_HEADER - OLDER_COUNTS);
+  memmove(b.data + OLDER_HEADER, b.data + HEADER, b.size - HEADER);
+  b.size -= HEADER - OLDER_HEADER + 4;
   return b;
 }
 

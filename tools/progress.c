@@ -1,14 +1,11 @@
-/* bench_progress.c - how far we are, on stderr.
- *
- * On a terminal one line that is written over; else a line when a part begins and ends, and one
- * every half minute between, for logs.  The time left is that of the rest at the speed so far. */
+/* progress.c - see progress.h.  The time left is that of the rest at the speed so far. */
 #define _POSIX_C_SOURCE 200809L
-#include "bench.h"
+#include "progress.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,10 +14,10 @@ enum { BAR = 30 };
 static struct {
   const char *what;
   double work, done, started, shown;
-  int terminal;
+  bool terminal;
 } progress;
 
-double bench_seconds(void) {
+double progress_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -32,7 +29,7 @@ static void clear_line(void) {
 
 static void show(void) {
   double part = progress.work > 0 ? fmin(progress.done / progress.work, 1) : 1;
-  double now = bench_seconds();
+  double now = progress_seconds();
   double left = part > 0 ? (now - progress.started) * (1 - part) / part : 0;
   int filled = (int)(part * BAR), minutes = (int)(left / 60), seconds = (int)left % 60;
   progress.shown = now;
@@ -47,28 +44,29 @@ static void show(void) {
   fflush(stderr);
 }
 
-void bench_progress_begin(const char *what, double work) {
+void progress_begin(const char *what, double work) {
   progress.terminal = isatty(STDERR_FILENO);
   progress.what = what;
   progress.work = work;
   progress.done = 0;
-  progress.started = progress.shown = bench_seconds();
+  progress.started = progress.shown = progress_seconds();
   if (progress.terminal) show();
-  else bench_say("%s ...\n", what);
+  else progress_say("%s ...\n", what);
 }
 
-void bench_progress_add(double work) {
+void progress_add(double work) {
   progress.done += work;
-  if (bench_seconds() - progress.shown >= (progress.terminal ? 0.1 : 30)) show();
+  if (progress_seconds() - progress.shown >= (progress.terminal ? 0.1 : 30)) show();
 }
 
-void bench_progress_end(void) {
+void progress_end(void) {
   clear_line();
-  fprintf(stderr, "%s: %.0f s\n", progress.what, bench_seconds() - progress.started);
+  fprintf(stderr, "%s: %.0f s%s\n", progress.what, progress_seconds() - progress.started,
+          progress_interrupted() ? ", interrupted" : "");
   progress.what = NULL;
 }
 
-void bench_say(const char *format, ...) {
+void progress_say(const char *format, ...) {
   va_list arguments;
   clear_line();
   va_start(arguments, format);
@@ -76,3 +74,18 @@ void bench_say(const char *format, ...) {
   va_end(arguments);
   fflush(stderr);
 }
+
+static volatile sig_atomic_t interrupted;
+
+static void remember_interrupt(int signal) {
+  (void)signal;
+  interrupted = 1;
+}
+
+void progress_watch_interrupts(void) {
+  struct sigaction action = {.sa_handler = remember_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+bool progress_interrupted(void) { return interrupted; }
