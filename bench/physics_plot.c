@@ -4,8 +4,6 @@
 #include <math.h>
 #include <svg.h>
 
-#define DEGREES (3.14159265358979323846 / 180)
-
 static const char *const colour[MODELS] = {
     [UPSTREAM] = "#c8423f", [ODE] = "#e0a030", [PYRAMID] = "#9d4edd",
     [CONE] = "#5b8def",     [COULOMB] = "#1f7a8c",

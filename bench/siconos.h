@@ -13,6 +13,9 @@ typedef struct run {
   double residual;
 } run;
 
+/* CPU time of this thread, the only one. */
+double cpu_seconds(void);
+
 /* A solve, with the criterion of the solver itself at `tol`; x has room for the answer.  Returns its
  * CPU time. */
 typedef double solve_once(const lcplug_record *record, rival by, double tol, double *x);

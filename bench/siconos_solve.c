@@ -1,5 +1,4 @@
 /* siconos_solve.c - one problem solved by one of Siconos' solvers, with its default options. */
-#define _POSIX_C_SOURCE 200809L
 #include "siconos.h"
 
 #include <FrictionContactProblem.h>
@@ -10,7 +9,6 @@
 #include <SparseBlockMatrix.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const int solver_id[RIVALS] = {
     [NSGS] = SICONOS_FRICTION_3D_NSGS,
@@ -67,12 +65,6 @@ static FrictionContactProblem *problem_of(const lcplug_record *r) {
   for (int i = 0; i < r->problem.n; i++) q[i] = -r->problem.b[(size_t)i * r->problem.b_step];
   for (int i = 0; i < contacts; i++) mu[i] = r->problem.hi[(size_t)(3 * i + 1) * r->problem.bounds_step];
   return frictionContactProblem_new_with_data(3, contacts, matrix_by_blocks(r), q, mu);
-}
-
-static double cpu_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Frees nothing: it runs in a process of its own. */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "physics.h"
+#include "stage.h"
 
 static const double step = 0.005;
 
@@ -27,11 +27,7 @@ static double energy_of(scene *s) {
 /* A loose column of layers of 3 x 3, each turned and thrown a little aside; in a bin. */
 static scene *build_heap(int bodies) {
   const double pitch = 0.55, half = 0.2, wall = 1.0;
-  scene_config config = scene_config_default();
-  config.kind = "empty";
-  config.step = step;
-  config.mu = PHYSICS_MU;
-  scene *s = scene_create(&config);
+  scene *s = stage_create("empty", 1, step);
   if (!s) return NULL;
   dWorldSetERP(scene_world(s), 0);
   dCreatePlane(scene_space(s), 0, 0, 1, 0);

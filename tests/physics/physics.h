@@ -43,6 +43,7 @@ void physics_keep_misses(const char *folder);
 
 #define PHYSICS_GRAVITY 9.81
 #define PHYSICS_MU 0.5
+#define DEGREES (3.14159265358979323846 / 180)
 
 /* A flat box thrown along a plane, at `angle` degrees to the friction axes; or laid on a moving belt,
  * then `speed` is the belt's. */

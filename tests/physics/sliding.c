@@ -5,23 +5,14 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "physics.h"
-
-#define DEGREES (3.14159265358979323846 / 180)
+#include "stage.h"
 
 static const double half_height = 0.1;
 
 /* A plane with a flat box on it: friction at its foot does not tip it. */
 static scene *box_on_plane(double step) {
-  scene_config config = scene_config_default();
-  config.kind = "empty";
-  config.step = step;
-  config.mu = PHYSICS_MU;
-  scene *s = scene_create(&config);
-  if (!s) return NULL;
-  scene_surface(s)->mode |= dContactFDir1;
-  dCreatePlane(scene_space(s), 0, 0, 1, 0);
-  scene_add_box(s, (const double[]){1, 1, 2 * half_height}, 1, 0, 0, half_height);
+  scene *s = stage_plane(step);
+  if (s) scene_add_box(s, (const double[]){1, 1, 2 * half_height}, 1, 0, 0, half_height);
   return s;
 }
 
@@ -89,7 +80,7 @@ double physics_slope(double slope, double heading, double seconds) {
   double down = PHYSICS_GRAVITY / hypot(1, slope), along = slope * down;
   dWorldSetGravity(scene_world(s), along * cos(heading * DEGREES), along * sin(heading * DEGREES),
                    -down);
-  for (int k = 0; k < (int)lround(seconds / step); k++) scene_step(s);
+  stage_run(s, seconds, step);
   double distance = horizontal(dBodyGetPosition(scene_body(s, 0)));
   scene_free(s);
   return distance;

@@ -2,20 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "physics.h"
+#include "stage.h"
 
 #define PI 3.14159265358979323846
 
 static const double step = 0.01;
-
-static scene *stage(const char *kind, int size) {
-  scene_config config = scene_config_default();
-  config.kind = kind;
-  config.size = size;
-  config.step = step;
-  config.mu = PHYSICS_MU;
-  return scene_create(&config);
-}
 
 /* Steps the scene and frees it; how far any of its bodies has moved in the end. */
 static double largest_move(scene *s, double seconds) {
@@ -25,7 +16,7 @@ static double largest_move(scene *s, double seconds) {
   if (!s || count > MOST) return NAN;
   for (int i = 0; i < count; i++)
     for (int k = 0; k < 3; k++) start[i][k] = dBodyGetPosition(scene_body(s, i))[k];
-  for (int k = 0; k < (int)lround(seconds / step); k++) scene_step(s);
+  stage_run(s, seconds, step);
   for (int i = 0; i < count; i++) {
     const dReal *at = dBodyGetPosition(scene_body(s, i));
     double move = hypot(hypot(at[0] - start[i][0], at[1] - start[i][1]), at[2] - start[i][2]);
@@ -36,10 +27,10 @@ static double largest_move(scene *s, double seconds) {
 }
 
 double physics_tower(int boxes, double seconds) {
-  return largest_move(stage("tower", boxes), seconds);
+  return largest_move(stage_create("tower", boxes, step), seconds);
 }
 
-double physics_wall(int rows, double seconds) { return largest_move(stage("wall", rows), seconds); }
+double physics_wall(int rows, double seconds) { return largest_move(stage_create("wall", rows, step), seconds); }
 
 /* ---- card house ------------------------------------------------------------------------------ */
 
@@ -61,7 +52,7 @@ static void add_leaning(scene *s, double x, double foot, int side) {
 
 /* Each storey: pairs that lean on one another, cards flat on their tops. */
 double physics_cards(int storeys, double seconds) {
-  scene *s = stage("empty", 1);
+  scene *s = stage_create("empty", 1, step);
   if (!s) return NAN;
   dCreatePlane(scene_space(s), 0, 0, 1, 0);
   double storey_height = card_length * cos(lean) + card_thickness * sin(lean);
@@ -150,7 +141,7 @@ static void press_joints(scene *s, void *data) {
 
 double physics_arch(int stones, double thickness, double seconds) {
   arch a = {stones, thickness, 0.5};
-  scene *s = stage("empty", 1);
+  scene *s = stage_create("empty", 1, step);
   if (!s) return NAN;
   scene_surface(s)->mu = 0.8;
   for (int i = 0; i < stones; i++) {

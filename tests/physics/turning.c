@@ -2,27 +2,9 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "physics.h"
-
-#define DEGREES (3.14159265358979323846 / 180)
+#include "stage.h"
 
 static const double disc_radius = 0.5, ball_radius = 0.25, step = 0.005;
-
-static scene *plane_alone(void) {
-  scene_config config = scene_config_default();
-  config.kind = "empty";
-  config.step = step;
-  config.mu = PHYSICS_MU;
-  scene *s = scene_create(&config);
-  if (!s) return NULL;
-  scene_surface(s)->mode |= dContactFDir1;
-  dCreatePlane(scene_space(s), 0, 0, 1, 0);
-  return s;
-}
-
-static void run(scene *s, double seconds) {
-  for (int k = 0; k < (int)lround(seconds / step); k++) scene_step(s);
-}
 
 /* ---- disc ------------------------------------------------------------------------------------ */
 
@@ -46,13 +28,13 @@ static void press_feet(scene *s, void *data) {
 disc_result physics_disc(double spin, double seconds) {
   double half_height = 0.05;
   dMass mass;
-  scene *s = plane_alone();
+  scene *s = stage_plane(step);
   if (!s) return (disc_result){NAN, NAN};
   dMassSetCylinderTotal(&mass, 1, 3, disc_radius, 2 * half_height);
   dBodyID disc = scene_add_body(s, &mass, 0, 0, half_height);
   dBodySetAngularVel(disc, 0, 0, spin);
   scene_make_contacts(s, press_feet, &half_height);
-  run(s, seconds);
+  stage_run(s, seconds, step);
   const dReal *at = dBodyGetPosition(disc);
   disc_result r = {dBodyGetAngularVel(disc)[2], hypot(at[0], at[1])};
   scene_free(s);
@@ -68,7 +50,7 @@ double theory_disc(double spin, double seconds) {
 /* ---- ball ------------------------------------------------------------------------------------ */
 
 ball_result physics_ball(double speed, double angle, double rho, int rolling, double seconds) {
-  scene *s = plane_alone();
+  scene *s = stage_plane(step);
   if (!s) return (ball_result){NAN, NAN};
   dSurfaceParameters *surface = scene_surface(s);
   surface->mode |= dContactRolling | dContactAxisDep;
@@ -78,7 +60,7 @@ ball_result physics_ball(double speed, double angle, double rho, int rolling, do
   dBodyID ball = scene_add_sphere(s, ball_radius, 1, 0, 0, ball_radius);
   dBodySetLinearVel(ball, vx, vy, 0);
   if (rolling) dBodySetAngularVel(ball, -vy / ball_radius, vx / ball_radius, 0);
-  run(s, seconds);
+  stage_run(s, seconds, step);
   const dReal *v = dBodyGetLinearVel(ball), *turn = dBodyGetAngularVel(ball);
   ball_result r = {hypot(v[0], v[1]),
                    hypot(v[0] - turn[1] * ball_radius, v[1] + turn[0] * ball_radius)};
