@@ -24,16 +24,20 @@ static double degrees_off(const dReal *v, double angle) {
   return off - 360 * round(off / 360);
 }
 
+static void note_place(dBodyID box, double *place) {
+  const dReal *at = dBodyGetPosition(box);
+  place[0] = at[0];
+  place[1] = at[1];
+  place[2] = at[2] - half_height;
+}
+
 static slide_result watch(scene *s, const slide_setup *setup) {
   slide_result r = {.speed = NAN};
   dBodyID box = scene_body(s, 0);
   int steps = (int)lround(setup->seconds / setup->step), noted = (int)lround(0.4 / setup->step);
   for (int k = 1; k <= steps; k++) {
-    int sample = (k - 1) * SLIDE_PATH / steps;
-    const dReal *at = dBodyGetPosition(box);
-    r.path[sample][0] = at[0];
-    r.path[sample][1] = at[1];
-    r.path[sample][2] = at[2] - half_height;
+    if ((k - 1) * SLIDE_PATH % steps < SLIDE_PATH)
+      note_place(box, r.path[(k - 1) * SLIDE_PATH / steps]);
     scene_step(s);
     r.lift = fmax(r.lift, dBodyGetPosition(box)[2] - half_height);
     if (k == noted) r.speed = horizontal(dBodyGetLinearVel(box));
