@@ -82,7 +82,10 @@ static lcplug_error load_file(record_input *in) {
 
 static lcplug_error read_some_format(record_input *in, owned_record *o) {
   for (int i = 0; i < FORMATS; i++)
-    if (formats[i].recognise(in)) return formats[i].read(in, o);
+    if (formats[i].recognise(in)) {
+      o->record.format = (lcplug_format)i;
+      return formats[i].read(in, o);
+    }
   return lcplug_input_damaged(in, "neither a record nor FCP nor Matrix Market");
 }
 
@@ -200,14 +203,13 @@ static lcplug_error not_a(record_input *in, const char *kind, const char *what) 
                               kind);
 }
 
-lcplug_error lcplug_text_real(text_input *t, const char *what, int infinite, double *value) {
+lcplug_error lcplug_text_real(text_input *t, const char *what, int any, double *value) {
   record_input *in = t->in;
   char *end;
   lcplug_text_next(t);
   *value = strtod(in->bytes + in->at, &end);
-  int fits = infinite ? !isnan(*value) : isfinite(*value);
-  if (!is_whole_word(in, end) || !fits)
-    return not_a(in, infinite ? "a number" : "a finite number", what);
+  if (!is_whole_word(in, end) || !(any || isfinite(*value)))
+    return not_a(in, any ? "a number" : "a finite number", what);
   in->at = (size_t)(end - in->bytes);
   return LCPLUG_OK;
 }

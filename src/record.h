@@ -58,9 +58,9 @@ typedef struct text_input {
 /* The next word of the text starts at in->at; the end of the text is an empty word. */
 void lcplug_text_next(text_input *t);
 
-/* A finite number, or with `infinite` also an infinite one; a whole number up to most.  `what` names it
- * in the message. */
-lcplug_error lcplug_text_real(text_input *t, const char *what, int infinite, double *value);
+/* A finite number, or with `any` also an infinite one or a NaN (a bound that means nothing); a whole
+ * number up to most.  `what` names it in the message. */
+lcplug_error lcplug_text_real(text_input *t, const char *what, int any, double *value);
 lcplug_error lcplug_text_count(text_input *t, const char *what, size_t most, size_t *value);
 
 /* Nothing but blanks and comments follows. */

@@ -2,51 +2,12 @@
 # tools_run.sh - `lcplug run` must be invisible but for the swap: arguments, environment and exit
 # status are the program's own, and a mistake on the command line is named.
 
-top=${abs_top_builddir:-$(pwd)}
-bin=${LCPLUG_BIN:-$top/tools/lcplug}
-[ -x "$bin" ] || bin=$top/lcplug
+. "${abs_top_srcdir:-$(pwd)}/tests/tools_common.sh" || exit 1
 preload=${LCPLUG_PRELOAD:-$top/.libs/liblcplug-preload.so}
-
-skip() { echo "skipped: $1"; exit 77; }
-[ -x "$bin" ] || skip "no lcplug command at $bin"
 [ -f "$preload" ] || skip "no preload object at $preload"
 LD_PRELOAD=$preload sh -c : 2>/dev/null || skip "the preload object cannot be loaded into sh"
-
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-failures=0
-unset LCPLUG LD_PRELOAD
 LCPLUG_PRELOAD=$preload
 export LCPLUG_PRELOAD
-
-# is WHAT EXPECTED ACTUAL
-is() {
-  if [ "$2" = "$3" ]; then
-    echo "ok - $1"
-  else
-    echo "not ok - $1"
-    printf '    expected: %s\n    actual:   %s\n' "$2" "$3"
-    failures=$((failures + 1))
-  fi
-}
-
-# has WHAT PART TEXT: the text has the part in it.
-has() {
-  case $3 in
-    *"$2"*) is "$1" same same ;;
-    *) is "$1" "... $2 ..." "$3" ;;
-  esac
-}
-
-# refuses WHAT STATUS PART ARGUMENT...: lcplug fails with this status and names this part.
-refuses() {
-  what=$1 status=$2 part=$3
-  shift 3
-  output=$("$bin" "$@" 2>&1 >"$folder/stdout")
-  is "$what: exit status" "$status" $?
-  has "$what: message" "$part" "$output"
-  is "$what: stdout stays empty" "" "$(cat "$folder/stdout")"
-}
 
 # ---- the program runs as if started directly --------------------------------------------------
 
@@ -161,4 +122,4 @@ if [ -w /dev/full ]; then
   is "help that cannot be written is an error" 2 $?
 fi
 
-[ $failures -eq 0 ] || { echo "$failures failed"; exit 1; }
+finish

@@ -83,6 +83,7 @@ static int read_setting(tool_arguments *a, const lcplug_option *option, const ch
     a->value = take_value(a, behind, name, option->values);
   }
   if (!a->value) return ARGUMENT_WRONG;
+  a->friction_given |= strcmp(a->key, "friction") == 0;
   if (lcplug_settings_set(&a->settings, option->key, a->value) == LCPLUG_OK) return ARGUMENT_SETTING;
   tool_error("option '%s' cannot be '%s'; allowed: %s", name, a->value, option->values);
   return ARGUMENT_WRONG;

@@ -59,7 +59,8 @@ typedef struct tool_arguments {
   char **argv;
   int at; /* the next argument; starts with 1 */
   lcplug_settings settings;
-  bool operands_only; /* behind -- */
+  bool friction_given; /* the setting `friction` was among the options */
+  bool operands_only;  /* behind -- */
   const char *key, *value;
 } tool_arguments;
 

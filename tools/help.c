@@ -26,7 +26,7 @@ static void print_wrapped(const char *text, int indent) {
     if (!column) column = printf("%*s%.*s", indent, "", length, text);
     else column += printf(" %.*s", length, text);
     text += length;
-    text += *text == ' ';
+    text += strspn(text, " ");
   }
   if (column) putchar('\n');
 }

@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <lcplug/lcplug.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,39 +37,14 @@ static const tool_command version_command = {.name = "version",
 static const tool_command *const commands[] = {
     &tool_run_command,
     &tool_doctor_command,
+    &tool_solve_command,
+    &tool_replay_command,
+    &tool_compare_command,
+    &tool_convert_command,
     &help_command,
     &version_command,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
-
-void tool_error(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fputs("lcplug: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
-  va_end(arguments);
-}
-
-static void out_of_memory(void) {
-  tool_error("out of memory");
-  exit(TOOL_USAGE);
-}
-
-char *tool_format(const char *format, ...) {
-  char *text = NULL;
-  va_list arguments;
-  va_start(arguments, format);
-  if (vasprintf(&text, format, arguments) < 0) out_of_memory();
-  va_end(arguments);
-  return text;
-}
-
-void *tool_resize(void *array, size_t count, size_t size) {
-  void *resized = count <= SIZE_MAX / size ? realloc(array, count * size) : NULL;
-  if (!resized) out_of_memory();
-  return resized;
-}
 
 static int is_executable_file(const char *path) {
   struct stat status;

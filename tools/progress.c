@@ -82,10 +82,15 @@ static void remember_interrupt(int signal) {
   interrupted = 1;
 }
 
+/* Who started us may have chosen that we ignore it, as nohup and shells for the background do. */
+static void watch(int signal) {
+  struct sigaction before, action = {.sa_handler = remember_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+  if (sigaction(signal, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(signal, &action, NULL);
+}
+
 void progress_watch_interrupts(void) {
-  struct sigaction action = {.sa_handler = remember_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  watch(SIGINT);
+  watch(SIGTERM);
 }
 
 bool progress_interrupted(void) { return interrupted; }

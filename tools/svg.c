@@ -81,7 +81,7 @@ static int make_ticks(const scale *s, double ticks[MOST_TICKS]) {
   double step = tick_step(s);
   int count = 0;
   for (double k = ceil(s->from / step - 1e-9); k * step <= s->to + 1e-9 * step && count < MOST_TICKS; k++)
-    ticks[count++] = s->logarithmic ? pow(10, k * step) : k * step + 0.0; /* no -0 */
+    ticks[count++] = s->logarithmic ? pow(10, k * step) : k * step + 0.0; /* + 0: no "-0" */
   return count;
 }
 

@@ -13,16 +13,21 @@
 /* Exit statuses.  The first four are also the doctor's verdicts; 126 and 127 are the shells'. */
 enum {
   TOOL_OK = 0,
-  TOOL_NO = 1,           /* doctor: the swap takes no effect */
+  TOOL_NO = 1,           /* doctor: the swap takes no effect; solve, replay: a problem was not solved */
   TOOL_USAGE = 2,        /* a wrong option, an unreadable file, no preload object */
   TOOL_UNKNOWN = 3,      /* doctor: cannot tell */
   TOOL_CANNOT_RUN = 126, /* run: found, but cannot be executed */
-  TOOL_NOT_FOUND = 127   /* run: no such program */
+  TOOL_NOT_FOUND = 127,  /* run: no such program */
+  TOOL_INTERRUPTED = 130 /* Ctrl-C: what was done so far has been reported */
 };
 
 /* The subcommands, each in the file of its name. */
 extern const tool_command tool_run_command;
 extern const tool_command tool_doctor_command;
+extern const tool_command tool_solve_command;
+extern const tool_command tool_replay_command;
+extern const tool_command tool_compare_command;
+extern const tool_command tool_convert_command;
 
 /* One line "lcplug: ..." on stderr. */
 void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -27,6 +27,7 @@ typedef struct lcplug_record {
   lcplug_problem problem; /* a dense lower triangle; upper elements mean nothing */
   const double *W;        /* A as the file has it, n x n by rows, if that is not symmetric, else NULL.
                              problem.A is then its symmetric part; lcplug_record_as_given judges by W */
+  lcplug_format format;   /* of the file that it was read from */
   const double *x;        /* the first solver's answer, or NULL */
   double seconds;         /* its time */
   uint32_t errors;        /* its error messages */
