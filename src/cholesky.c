@@ -156,7 +156,8 @@ static void assemble_panel(cholesky *c, int k) {
 }
 
 /* Adds a child's update to the panel and to the supernode's own update. */
-static void add_update(const cholesky *c, const supernode *s, const update *u, double *own) {
+static void add_update(const cholesky *c, const supernode *s, const update *u, double *panel,
+                       double *own) {
   int last = s->first + s->pivots, pad = lcplug_panel_pad(s->pivots), *at = c->position;
   size_t ld = (size_t)lcplug_panel_ld(s->pivots, s->below), ldu = (size_t)lcplug_panel_pad(u->size);
   size_t ld_own = (size_t)lcplug_panel_pad(s->below);
@@ -166,7 +167,7 @@ static void add_update(const cholesky *c, const supernode *s, const update *u, d
   int runs = find_runs(at, u->size, run), long_runs = runs > 0;
   for (int k = 0; k < u->size; k++) {
     const double *from = u->value + (size_t)k * ldu;
-    double *to = u->rows[k] < last ? c->factor + s->panel + (size_t)at[k] * ld
+    double *to = u->rows[k] < last ? panel + (size_t)at[k] * ld
                                    : own + (size_t)(at[k] - pad) * ld_own - pad;
     if (!long_runs) {
       for (int i = k; i < u->size; i++) to[at[i]] += from[i];
@@ -178,12 +179,12 @@ static void add_update(const cholesky *c, const supernode *s, const update *u, d
   }
 }
 
-static void add_updates(cholesky *c, const supernode *s, int count, const update *updates,
-                        double *own) {
+void lcplug_front_add(const cholesky *c, const supernode *s, int count, const update *updates,
+                      double *panel, double *own) {
   size_t ld = (size_t)lcplug_panel_pad(s->below);
   for (int k = 0; k < s->below; k++)
     memset(own + (size_t)k * ld + k, 0, (ld - (size_t)k) * sizeof *own);
-  for (int k = 0; k < count; k++) add_update(c, s, &updates[k], own);
+  for (int k = 0; k < count; k++) add_update(c, s, &updates[k], panel, own);
 }
 
 void lcplug_cholesky_factor(cholesky *c, const unsigned char *keep, const double *extra) {
@@ -204,7 +205,7 @@ void lcplug_cholesky_factor(cholesky *c, const unsigned char *keep, const double
     assemble_panel(c, k);
     if (waiting) { /* for this supernode: the last ones, and the top of the other stack */
       pending -= waiting;
-      add_updates(c, s, waiting, c->pending + pending, own);
+      lcplug_front_add(c, s, waiting, c->pending + pending, panel, own);
       top[!c->side[k]] = c->pending[pending].value;
     }
     c->perturbed +=
@@ -220,31 +221,33 @@ void lcplug_cholesky_factor(cholesky *c, const unsigned char *keep, const double
 
 /* --- solves --- */
 
-static void solve_forward(const cholesky *c, double *y) {
+void lcplug_fronts_forward(const cholesky *c, const supernode *nodes, const double *factor,
+                           const double *inverse, double *y) {
   double *w = c->column;
   for (int k = 0; k < c->supernodes; k++) {
-    const supernode *s = &c->now[k];
+    const supernode *s = &nodes[k];
     int pad = lcplug_panel_pad(s->pivots), ld = lcplug_panel_ld(s->pivots, s->below);
     if (!s->pivots) continue;
     memset(w + s->pivots, 0, (size_t)(ld - s->pivots) * sizeof *w);
     memcpy(w, y + s->first, (size_t)s->pivots * sizeof *w);
-    c->kernels->forward(c->factor + s->panel, ld, s->pivots, c->inverse + s->first, w);
+    c->kernels->forward(factor + s->panel, ld, s->pivots, inverse + s->first, w);
     memcpy(y + s->first, w, (size_t)s->pivots * sizeof *w);
     for (int i = 0; i < s->below; i++) y[s->rows[i]] += w[pad + i];
   }
 }
 
-static void solve_backward(const cholesky *c, double *y) {
+void lcplug_fronts_backward(const cholesky *c, const supernode *nodes, const double *factor,
+                            const double *inverse, double *y) {
   double *w = c->column;
   for (int k = c->supernodes - 1; k >= 0; k--) {
-    const supernode *s = &c->now[k];
+    const supernode *s = &nodes[k];
     int pad = lcplug_panel_pad(s->pivots), ld = lcplug_panel_ld(s->pivots, s->below);
     if (!s->pivots) continue;
     memcpy(w, y + s->first, (size_t)s->pivots * sizeof *w);
     for (int i = s->pivots; i < pad; i++) w[i] = 0.0;
     for (int i = 0; i < s->below; i++) w[pad + i] = y[s->rows[i]];
     for (int i = pad + s->below; i < ld; i++) w[i] = 0.0;
-    c->kernels->backward(c->factor + s->panel, ld, s->pivots, c->inverse + s->first, w);
+    c->kernels->backward(factor + s->panel, ld, s->pivots, inverse + s->first, w);
     memcpy(y + s->first, w, (size_t)s->pivots * sizeof *w);
   }
 }
@@ -252,8 +255,8 @@ static void solve_backward(const cholesky *c, double *y) {
 void lcplug_cholesky_solve(const cholesky *c, double *x) {
   double *y = c->vector;
   for (int p = 0; p < c->kept; p++) y[p] = x[c->kept_row[p]];
-  solve_forward(c, y);
-  solve_backward(c, y);
+  lcplug_fronts_forward(c, c->now, c->factor, c->inverse, y);
+  lcplug_fronts_backward(c, c->now, c->factor, c->inverse, y);
   if (c->kept < c->n) memset(x, 0, (size_t)c->n * sizeof *x);
   for (int p = 0; p < c->kept; p++) x[c->kept_row[p]] = y[p];
 }

@@ -81,6 +81,7 @@ typedef struct cholesky {
   unsigned char *side;   /* the stack that a supernode's update goes to */
   update *pending;
   double *stack[2];
+  size_t panels, stack_size; /* of `factor` and of each stack, in doubles */
   int *local;            /* place -> row of the current panel */
   int *position, *source; /* of each number to add or copy: row of the panel, and where it comes from */
   panel_run *run;
@@ -114,5 +115,17 @@ void lcplug_cholesky_factor(cholesky *c, const unsigned char *keep, const double
 
 /* x <- (A_FF + diag(extra_F))^-1 x_F; rows that are not kept come out 0. */
 void lcplug_cholesky_solve(const cholesky *c, double *x);
+
+/* The pieces, for other factorizations of the same pattern.
+ *
+ * L^-1 and L^-T on vectors in elimination order, for panels in `factor` (1 / L_ii in `inverse`). */
+void lcplug_fronts_forward(const cholesky *c, const supernode *nodes, const double *factor,
+                           const double *inverse, double *y);
+void lcplug_fronts_backward(const cholesky *c, const supernode *nodes, const double *factor,
+                            const double *inverse, double *y);
+
+/* Adds the updates that wait for a supernode to its panel and to its own update, which starts from 0. */
+void lcplug_front_add(const cholesky *c, const supernode *s, int count, const update *updates,
+                      double *panel, double *own);
 
 #endif

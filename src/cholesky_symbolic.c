@@ -245,10 +245,11 @@ static lcplug_error take_memory(cholesky *c, lcplug_workspace *workspace) {
   }
   size_t *alive = TAKE(workspace, size_t, c->supernodes);
   if (!alive) return LCPLUG_ERROR_MEMORY;
-  size_t most = largest_stack(c, alive);
+  c->panels = panels;
+  c->stack_size = largest_stack(c, alive);
   c->factor = TAKE(workspace, double, panels);
-  c->stack[0] = TAKE(workspace, double, most);
-  c->stack[1] = TAKE(workspace, double, most);
+  c->stack[0] = TAKE(workspace, double, c->stack_size);
+  c->stack[1] = TAKE(workspace, double, c->stack_size);
   c->position = TAKE(workspace, int, tallest);
   c->source = TAKE(workspace, int, tallest);
   c->run = TAKE(workspace, panel_run, tallest);

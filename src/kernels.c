@@ -42,9 +42,10 @@ typedef double loose_pair __attribute__((vector_size(16), may_alias, aligned(8))
 #undef FNMA
 #undef FNMA1
 
-static const cholesky_kernels portable = {portable_panel,   portable_schur,    portable_add_runs,
-                                          portable_forward, portable_backward, portable_multiply,
-                                          "portable"};
+static const cholesky_kernels portable = {
+    portable_panel,    portable_panels,  portable_schur,    portable_schur_pair,
+    portable_add_runs, portable_forward, portable_backward, portable_multiply,
+    "portable"};
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
@@ -67,9 +68,10 @@ static const cholesky_kernels portable = {portable_panel,   portable_schur,    p
 #define FNMA1(a, b, c) __builtin_fma(-(a), (b), (c))
 #include "kernels_body.h"
 
-static const cholesky_kernels avx2 = {avx2_panel,   avx2_schur,    avx2_add_runs,
-                                      avx2_forward, avx2_backward, avx2_multiply,
-                                      "avx2"};
+static const cholesky_kernels avx2 = {
+    avx2_panel,    avx2_panels,  avx2_schur,    avx2_schur_pair,
+    avx2_add_runs, avx2_forward, avx2_backward, avx2_multiply,
+    "avx2"};
 
 static const cholesky_kernels *avx2_if_it_runs(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;

@@ -23,9 +23,16 @@ typedef struct cholesky_kernels {
   /* L of the pivots and of the rows below them, in place.  inverse[j] = 1 / L_jj; a pivot that is not
    * above floor[j] gets 0 and a column of zeros instead.  Returns how many did. */
   int (*panel)(double *panel, int ld, int pivots, const double *floor, double *inverse);
+  /* L and U of a matrix that is not symmetric, in two panels: the lower triangle and the transpose of
+   * the upper one, the diagonal in the first.  L has ones on its diagonal, inverse[j] = 1 / U_jj.
+   * ones: as many as there are pivots. */
+  int (*panels)(double *lower, double *upper, int ld, int pivots, const double *floor,
+                double *inverse, const double *ones);
   /* update (lower, `below` columns of lcplug_panel_pad(below) rows) <- [update] - L L^T, where L are
-   * the rows below of a panel.  add 0: the old content is not read. */
+   * the rows below of a panel.  add 0: the old content is not read.  schur_pair: L U^T. */
   void (*schur)(const double *below_rows, int ld, int pivots, int below, double *update, int add);
+  void (*schur_pair)(const double *l, const double *u, int ld, int pivots, int below, double *update,
+                     int add);
   /* to[run.to + i] += from[run.from + i] */
   void (*add_runs)(double *to, const double *from, const panel_run *run, int runs);
   /* w has the ld rows of the panel.  forward: w_pivots <- L^-1 w_pivots and takes what they

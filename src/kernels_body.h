@@ -89,14 +89,15 @@ INLINE int NAME(triangle)(double *d, size_t ld, const double *floor, double *inv
   return bad;
 }
 
-/* Rows i of the columns of a block: what the columns before them contribute, then L_jj^-T. */
-INLINE void NAME(panel_tile)(double *panel, size_t ld, int j, int i, const double *inverse,
-                             const int rows, const int columns) {
+/* Rows i of the columns of a block: what the columns before them contribute, then the triangle of
+ * `other`, which is the panel itself, or the other factor's where these differ. */
+INLINE void NAME(panel_tile)(double *panel, const double *other, size_t ld, int j, int i,
+                             const double *inverse, const int rows, const int columns) {
   VEC tile[TALL / WIDTH][4];
   double *c = panel + i + (size_t)j * ld;
-  const double *d = panel + j + (size_t)j * ld;
+  const double *d = other + j + (size_t)j * ld;
   NAME(tile_load)(tile, c, ld, 1, rows, columns);
-  NAME(tile_subtract)(tile, panel + i, panel + j, ld, j, rows, columns);
+  NAME(tile_subtract)(tile, panel + i, other + j, ld, j, rows, columns);
   UNROLL for (int q = 0; q < columns; q++) {
     UNROLL for (int e = 0; e < q; e++) {
       VEC y = SPREAD(d + q + (size_t)e * ld);
@@ -118,7 +119,7 @@ INLINE int NAME(panel_block)(double *panel, int ld, int j, const double *floor, 
     NAME(tile_store)(tile, d, (size_t)ld, 4, columns);
   }
   int bad = NAME(triangle)(d, (size_t)ld, floor + j, inverse + j, columns);
-#define ACT(i, rows) NAME(panel_tile)(panel, (size_t)ld, j, (i), inverse, (rows), columns)
+#define ACT(i, rows) NAME(panel_tile)(panel, panel, (size_t)ld, j, (i), inverse, (rows), columns)
   FOR_TILES(j + 4, ld, ACT)
 #undef ACT
   return bad;
@@ -136,33 +137,102 @@ TARGET static int NAME(panel)(double *panel, int ld, int pivots, const double *f
   }
 }
 
+/* --- the panels of a matrix that is not symmetric --- */
+
+/* L U of up to four pivots, L with ones on its diagonal; U is stored as its transpose. */
+INLINE int NAME(square)(double *l, double *u, size_t ld, const double *floor, double *inverse,
+                        const int columns) {
+  double a[4][4];
+  int bad = 0;
+  UNROLL for (int q = 0; q < columns; q++) {
+    UNROLL for (int i = 0; i < columns; i++)
+      a[i][q] = i < q ? u[(size_t)q + (size_t)i * ld] : l[(size_t)i + (size_t)q * ld];
+  }
+  UNROLL for (int q = 0; q < columns; q++) {
+    int good = __builtin_fabs(a[q][q]) > floor[q];
+    inverse[q] = good ? 1.0 / a[q][q] : 0.0;
+    bad += !good;
+    UNROLL for (int i = q + 1; i < columns; i++) {
+      a[i][q] *= inverse[q];
+      UNROLL for (int j = q + 1; j < columns; j++) a[i][j] = FNMA1(a[i][q], a[q][j], a[i][j]);
+    }
+  }
+  UNROLL for (int q = 0; q < columns; q++) {
+    UNROLL for (int i = 0; i < columns; i++) {
+      l[(size_t)i + (size_t)q * ld] = i > q ? a[i][q] : 0.0;
+      u[(size_t)i + (size_t)q * ld] = i > q ? a[q][i] : 0.0;
+    }
+  }
+  return bad;
+}
+
+INLINE int NAME(panels_block)(double *l, double *u, int ld, int j, const double *floor,
+                              double *inverse, const double *ones, const int columns) {
+  VEC tile[TALL / WIDTH][4];
+  size_t step = (size_t)ld, d = (size_t)j + (size_t)j * step;
+  if (j) {
+    NAME(tile_load)(tile, l + d, step, 1, 4, columns);
+    NAME(tile_subtract)(tile, l + j, u + j, step, j, 4, columns);
+    NAME(tile_store)(tile, l + d, step, 4, columns);
+    NAME(tile_load)(tile, u + d, step, 1, 4, columns);
+    NAME(tile_subtract)(tile, u + j, l + j, step, j, 4, columns);
+    NAME(tile_store)(tile, u + d, step, 4, columns);
+  }
+  int bad = NAME(square)(l + d, u + d, step, floor + j, inverse + j, columns);
+#define ACT(i, rows) NAME(panel_tile)(l, u, step, j, (i), inverse, (rows), columns)
+  FOR_TILES(j + 4, ld, ACT)
+#undef ACT
+#define ACT(i, rows) NAME(panel_tile)(u, l, step, j, (i), ones, (rows), columns)
+  FOR_TILES(j + 4, ld, ACT)
+#undef ACT
+  return bad;
+}
+
+TARGET static int NAME(panels)(double *l, double *u, int ld, int pivots, const double *floor,
+                               double *inverse, const double *ones) {
+  int bad = 0, j = 0;
+  for (; j + 4 <= pivots; j += 4)
+    bad += NAME(panels_block)(l, u, ld, j, floor, inverse, ones, 4);
+  switch (pivots - j) {
+    case 3: return bad + NAME(panels_block)(l, u, ld, j, floor, inverse, ones, 3);
+    case 2: return bad + NAME(panels_block)(l, u, ld, j, floor, inverse, ones, 2);
+    case 1: return bad + NAME(panels_block)(l, u, ld, j, floor, inverse, ones, 1);
+    default: return bad;
+  }
+}
+
 /* --- the update of the rows below --- */
 
-INLINE void NAME(schur_columns)(const double *l, size_t ld, int depth, int j, int last, double *update,
-                                int add, const int columns) {
+INLINE void NAME(schur_columns)(const double *l, const double *u, size_t ld, int depth, int j,
+                                int last, double *update, int add, const int columns) {
 #define ACT(i, rows)                                                                     \
   do {                                                                                   \
     VEC tile[TALL / WIDTH][4];                                                           \
     double *c = update + (i) + (size_t)j * (size_t)last;                                 \
     NAME(tile_load)(tile, c, (size_t)last, add, (rows), columns);                        \
-    NAME(tile_subtract)(tile, l + (i), l + j, ld, depth, (rows), columns);               \
+    NAME(tile_subtract)(tile, l + (i), u + j, ld, depth, (rows), columns);               \
     NAME(tile_store)(tile, c, (size_t)last, (rows), columns);                            \
   } while (0)
   FOR_TILES(j, last, ACT)
 #undef ACT
 }
 
-TARGET static void NAME(schur)(const double *l, int ld, int pivots, int below, double *update,
-                               int add) {
+TARGET static void NAME(schur_pair)(const double *l, const double *u, int ld, int pivots, int below,
+                                    double *update, int add) {
   int j = 0, last = lcplug_panel_pad(below);
   for (; j + 4 <= below; j += 4)
-    NAME(schur_columns)(l, (size_t)ld, pivots, j, last, update, add, 4);
+    NAME(schur_columns)(l, u, (size_t)ld, pivots, j, last, update, add, 4);
   switch (below - j) {
-    case 3: NAME(schur_columns)(l, (size_t)ld, pivots, j, last, update, add, 3); break;
-    case 2: NAME(schur_columns)(l, (size_t)ld, pivots, j, last, update, add, 2); break;
-    case 1: NAME(schur_columns)(l, (size_t)ld, pivots, j, last, update, add, 1); break;
+    case 3: NAME(schur_columns)(l, u, (size_t)ld, pivots, j, last, update, add, 3); break;
+    case 2: NAME(schur_columns)(l, u, (size_t)ld, pivots, j, last, update, add, 2); break;
+    case 1: NAME(schur_columns)(l, u, (size_t)ld, pivots, j, last, update, add, 1); break;
     default: break;
   }
+}
+
+TARGET static void NAME(schur)(const double *l, int ld, int pivots, int below, double *update,
+                               int add) {
+  NAME(schur_pair)(l, l, ld, pivots, below, update, add);
 }
 
 TARGET static void NAME(add_runs)(double *to, const double *from, const panel_run *run, int runs) {

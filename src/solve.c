@@ -13,6 +13,7 @@
 #include "fpenv.h"
 #include "iterate.h"
 #include "model.h"
+#include "newton.h"
 #include "places.h"
 #include "problem.h"
 #include "settings.h"
@@ -166,6 +167,20 @@ static lcplug_error run_exact(job *j) {
                             j->workspace);
 }
 
+/* Friction cones: the general way to store A, and a factorization beside it. */
+static lcplug_error run_newton(job *j) {
+  box_source source;
+  lcplug_error error = store_matrix(j);
+  if (!error)
+    error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
+  if (!error)
+    error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
+                               j->bound, j->workspace);
+  if (!error) error = lcplug_newton_solve(&j->model, source.factor, &j->it, j->workspace);
+  if (!error) judge(j);
+  return error;
+}
+
 static int is_exact(const job *j) {
   lcplug_solver solver = j->settings->solver;
   return (solver == LCPLUG_EXACT || solver == LCPLUG_AUTO) &&
@@ -218,9 +233,9 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
   if (error) return error;
   set_guess(j);
   begin_iteration(j, started);
-  if (j->settings->solver == LCPLUG_EXACT && !is_exact(j)) return LCPLUG_ERROR_UNSUPPORTED;
   j->solver = is_exact(j) ? LCPLUG_EXACT : j->settings->solver;
-  error = is_exact(j) ? run_exact(j) : run_stages(j);
+  if (j->settings->solver == LCPLUG_EXACT && !is_exact(j)) error = run_newton(j);
+  else error = is_exact(j) ? run_exact(j) : run_stages(j);
   if (j->solver == LCPLUG_AUTO) j->solver = j->it.solver;
   if (error) return error;
   write_solution(j, solution);

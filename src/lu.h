@@ -1,0 +1,34 @@
+/* lu.h - sparse direct factorization of A + E, where E couples rows of one group and is not symmetric.
+ *
+ * The pattern, the order and the storage of A are those of an analyzed cholesky, whose factor and
+ * scratch this borrows: between two factorizations of the one the other may not be used.  Pivots are
+ * taken in the order of the analysis, without exchanges; one that is zero but for rounding is left
+ * out. */
+#ifndef LCPLUG_LU_H
+#define LCPLUG_LU_H
+
+#include "cholesky.h"
+
+typedef struct lu {
+  cholesky *c;
+  double *lower, *upper; /* panels: L, and the transpose of U */
+  double *stack[2];
+  double *inverse, *ones; /* place -> 1 / U_ii; and 1 */
+  size_t *diagonal;       /* row -> where its diagonal element is in the panels */
+  int *ld;                /* row -> rows of its panel */
+} lu;
+
+lcplug_error lcplug_lu_begin(lu *f, cholesky *c, lcplug_workspace *workspace);
+
+/* Loads A; then come the elements of E; then the factorization. */
+void lcplug_lu_load(lu *f);
+/* rows x rows elements (row-major) on the diagonal block of consecutive rows of one group. */
+void lcplug_lu_add_block(lu *f, int first, int rows, const double *block);
+/* One element: row i, column j of one group. */
+void lcplug_lu_add(lu *f, int i, int j, double value);
+void lcplug_lu_factor(lu *f);
+
+/* x <- (A + E)^-1 x */
+void lcplug_lu_solve(const lu *f, double *x);
+
+#endif

@@ -1,0 +1,181 @@
+/* newton.c - Newton's method along a path of smoothed conditions; see smooth.h.
+ *
+ *     repeat:  solve (A + E) dx = r,  go along dx while |f| falls,
+ *              and whenever |f| is small beside eps, make eps smaller
+ *
+ * Every step costs one factorization.  For friction=cone, whose problem is convex, the path leads to
+ * the answer.  Exact Coulomb friction is not convex: its path may turn back.  So the first part of the
+ * way is gone with the cone, De Saxce's term taken from the step before; from there on exactly, with
+ * quadratic convergence.  Where that fails the cone is followed further before the next try. */
+#include "newton.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lu.h"
+#include "smooth.h"
+
+enum { MOST_STEPS = 300, EXACT_STEPS = 40, MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10 };
+
+/* |f| / sqrt(sets) is kept below this many eps. */
+static const double NEAR = 0.3;
+/* What eps is multiplied by at best, and what it may come to before the path counts as lost. */
+static const double FASTEST = 0.2, SLOWEST = 0.9;
+/* Of the first eps: where the exact conditions are tried first, and how much later the next time. */
+static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.03, BRANCH_EPS = 3.0,
+                    LEAST_EPS = 1e-14;
+/* Shorter steps than this are no progress; the shortest that is tried. */
+static const double SHORT = 0.1, SHORTEST = 1e-3;
+/* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
+static const double TRACE = 1e-12;
+
+/* A point on the path. */
+typedef struct point {
+  double *x, *Ax;
+  double eps;
+} point;
+
+typedef struct newton {
+  const model *m;
+  smoothing smooth;
+  lu matrix;
+  point now, kept, branch; /* the iterate; the last one near the path; where the exact way set off */
+  double factor;           /* of the next eps */
+  double *dx, *Adx, *trial, *Atrial, *diagonal;
+  int steps;
+} newton;
+
+static int take_vectors(newton *v, int n, lcplug_workspace *workspace) {
+  double **vectors[] = {&v->now.x,  &v->now.Ax, &v->kept.x, &v->kept.Ax, &v->branch.x, &v->branch.Ax,
+                        &v->dx,     &v->Adx,    &v->trial,  &v->Atrial,  &v->diagonal};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    if (!(*vectors[i] = TAKE(workspace, double, n + PANEL_PAD))) return 0;
+  return 1;
+}
+
+static void copy_point(point *to, const point *from, int n) {
+  memcpy(to->x, from->x, (size_t)n * sizeof *to->x);
+  memcpy(to->Ax, from->Ax, (size_t)n * sizeof *to->Ax);
+  to->eps = from->eps;
+}
+
+static double distance(const newton *v, const double *x, const double *Ax) {
+  return sqrt(lcplug_smoothing_merit(&v->smooth, v->now.eps, x, Ax));
+}
+
+static void find_direction(newton *v) {
+  const model *m = v->m;
+  lcplug_lu_load(&v->matrix);
+  lcplug_smoothing_linearize(&v->smooth, v->now.eps, v->now.x, v->now.Ax, &v->matrix, v->dx);
+  for (int i = 0; i < m->n; i++) lcplug_lu_add(&v->matrix, i, i, TRACE * v->diagonal[i]);
+  lcplug_lu_factor(&v->matrix);
+  lcplug_lu_solve(&v->matrix, v->dx);
+  m->op->table->apply(m->op, v->dx, v->Adx);
+}
+
+/* |f| a part of the way along dx; leaves the point in trial. */
+static double distance_along(newton *v, double part) {
+  for (int i = 0; i < v->m->n; i++) {
+    v->trial[i] = v->now.x[i] + part * v->dx[i];
+    v->Atrial[i] = v->now.Ax[i] + part * v->Adx[i];
+  }
+  return distance(v, v->trial, v->Atrial);
+}
+
+/* One step; returns how far it went, a part of dx. */
+static double advance(newton *v, double *after) {
+  const model *m = v->m;
+  double before = distance(v, v->now.x, v->now.Ax), part = 1.0;
+  find_direction(v);
+  *after = distance_along(v, part);
+  while (!(*after <= (1.0 - 1e-4 * part) * before) && part > SHORTEST)
+    *after = distance_along(v, part *= 0.5);
+  memcpy(v->now.x, v->trial, (size_t)m->n * sizeof(double));
+  memcpy(v->now.Ax, v->Atrial, (size_t)m->n * sizeof(double));
+  if (++v->steps % FRESH_STEPS == 0) m->op->table->apply(m->op, v->now.x, v->now.Ax);
+  return part;
+}
+
+static int observe(newton *v, iteration *it) {
+  const model *m = v->m;
+  lcplug_smoothing_answer(&v->smooth, v->now.x, v->now.Ax, v->trial);
+  m->op->table->apply(m->op, v->trial, v->Atrial);
+  return lcplug_iteration_observe(it, m, v->trial, v->Atrial);
+}
+
+/* How small |f| has to be beside eps. */
+static double near_path(const newton *v) {
+  return NEAR * sqrt((double)v->m->blocks) * v->now.eps;
+}
+
+/* Back to the last point near the path, and on from there more slowly; 0 if that has been tried. */
+static int retreat(newton *v) {
+  v->factor = sqrt(v->factor);
+  if (v->factor > SLOWEST) return 0;
+  copy_point(&v->now, &v->kept, v->m->n);
+  v->now.eps *= v->factor;
+  return 1;
+}
+
+/* Follows the path down to eps = goal, at most so many steps.  1 when it is time to stop. */
+static int follow(newton *v, iteration *it, double goal, int steps) {
+  double least = LEAST_EPS * v->smooth.unit;
+  int jams = 0, here = 0, lagging = v->m->coulomb && !v->smooth.exact;
+  v->factor = FASTEST;
+  copy_point(&v->kept, &v->now, v->m->n);
+  for (int last = v->steps + steps; v->steps < last && v->now.eps > goal;) {
+    double after, part = advance(v, &after);
+    it->factorizations++;
+    if (observe(v, it)) return 1;
+    if (lagging) {
+      lcplug_smoothing_follow_slip(&v->smooth, v->now.Ax);
+      after = distance(v, v->now.x, v->now.Ax);
+    }
+    jams = part < SHORT ? jams + 1 : 0;
+    here++;
+    if (after <= near_path(v)) {
+      copy_point(&v->kept, &v->now, v->m->n);
+      v->now.eps = fmax(v->now.eps * fmax(v->factor, after / near_path(v)), least);
+      if (here <= 3) v->factor = fmax(FASTEST, v->factor * v->factor);
+      here = jams = 0;
+    } else if (!lagging && (jams >= MOST_JAMS || here > MOST_AT_ONE_EPS)) {
+      if (!retreat(v)) return 0;
+      here = jams = 0;
+    }
+  }
+  return 0;
+}
+
+/* The cone's path, and from time to time an exact branch off it, which starts a little rounder. */
+static void solve_coulomb(newton *v, iteration *it) {
+  double first = v->now.eps;
+  for (double goal = FIRST_TRY * first; v->steps < MOST_STEPS; goal *= NEXT_TRY) {
+    v->smooth.exact = 0;
+    if (follow(v, it, goal, MOST_STEPS - v->steps)) return;
+    copy_point(&v->branch, &v->now, v->m->n);
+    v->smooth.exact = 1;
+    v->now.eps = fmin(first, BRANCH_EPS * v->now.eps);
+    if (follow(v, it, 0.0, EXACT_STEPS)) return;
+    copy_point(&v->now, &v->branch, v->m->n);
+  }
+}
+
+lcplug_error lcplug_newton_solve(const model *m, cholesky *factor, iteration *it,
+                                 lcplug_workspace *workspace) {
+  newton v = {.m = m};
+  if (!take_vectors(&v, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
+  if (lcplug_iteration_begin(it, m, v.now.Ax, workspace)) return LCPLUG_OK;
+  lcplug_error error = lcplug_smoothing_begin(&v.smooth, m, workspace);
+  if (!error) error = lcplug_lu_begin(&v.matrix, factor, workspace);
+  if (error) return error;
+  memcpy(v.now.x, it->x, (size_t)m->n * sizeof(double));
+  m->op->table->apply(m->op, v.now.x, v.now.Ax);
+  m->op->table->diagonal(m->op, v.diagonal);
+  v.now.eps = v.smooth.unit * fmin(1.0, it->residual);
+  it->status = LCPLUG_ITERATION_LIMIT;
+  if (m->coulomb) solve_coulomb(&v, it);
+  else
+    while (v.steps < MOST_STEPS && !follow(&v, it, 0.0, MOST_STEPS - v.steps)) continue;
+  if (it->status == LCPLUG_ITERATION_LIMIT) it->status = LCPLUG_STALLED;
+  return LCPLUG_OK;
+}

@@ -1,0 +1,12 @@
+/* newton.h - friction cones to rounding error. */
+#ifndef LCPLUG_NEWTON_H
+#define LCPLUG_NEWTON_H
+
+#include "cholesky.h"
+#include "iterate.h"
+
+/* Smoothed Newton method from it->x.  factor: analyzed for A's rows in the solver's order. */
+lcplug_error lcplug_newton_solve(const model *m, cholesky *factor, iteration *it,
+                                 lcplug_workspace *workspace);
+
+#endif

@@ -1,0 +1,46 @@
+/* smooth.h - the conditions on x and w as equations f(x) = 0 that have a derivative.
+ *
+ * Of every set, with u = s x - w:
+ *
+ *     f = s x - p(u),     p the projection on s K, its corners rounded off by eps
+ *
+ * friction=cone takes the projection on the cone.  friction=coulomb takes Alart and Curnier's: the
+ * normal force first, then the tangential one on the disc that it allows; no term for De Saxce is
+ * needed, and rolling rows and pyramids are discs of one dimension.  As eps goes to 0 the zeros of f go
+ * to the answers; at any eps > 0 Newton's method has smooth ground under its feet.
+ *
+ * With V = p'(u) the Newton step solves  (A + E) dx = r,  E = (V^-1 - 1) s,  r = -V^-1 f : A and a small
+ * block for each set.  V^-1 is written down set by set, never found by elimination. */
+#ifndef LCPLUG_SMOOTH_H
+#define LCPLUG_SMOOTH_H
+
+#include "lu.h"
+#include "model.h"
+
+typedef struct smoothing {
+  const model *m;
+  double *scale;  /* s of each set, in units where its cone is the circular one of 45 degrees */
+  double *target; /* row of a normal -> the force that p asks for */
+  double *slip;   /* of each cone: De Saxce's term mu |w_t|, held at its last value ... */
+  int exact;      /* ... or, not 0, Alart and Curnier's conditions, which need none */
+  double *lack;   /* what each term was short of its w ... */
+  double part;    /* ... and how much of that it was given */
+  double unit;    /* a velocity: the largest right side */
+} smoothing;
+
+lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspace *workspace);
+
+/* |f|^2 at x, whose product A x is known. */
+double lcplug_smoothing_merit(const smoothing *s, double eps, const double *x, const double *Ax);
+
+/* Adds E to what is loaded in `matrix`; writes r. */
+void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x, const double *Ax,
+                                lu *matrix, double *r);
+
+/* Moves De Saxce's terms towards those of this w. */
+void lcplug_smoothing_follow_slip(smoothing *s, const double *Ax);
+
+/* The answer that x stands for: feasible, and what w pushes against a bound is there to the letter. */
+void lcplug_smoothing_answer(const smoothing *s, const double *x, const double *Ax, double *answer);
+
+#endif
