@@ -4,9 +4,9 @@
  *            program shows?
  * Method.    The experiments of tests/physics, each with upstream's Dantzig and with lcplug's four
  *            friction models at default settings; beside them what theory says.
- * Contract.  physics [--output FOLDER] [--misses FOLDER]: prints the tables, writes them and the plots
- *            to FOLDER.  With --misses, problems that missed the tolerance are kept as records.  Exit
- *            status 0; 1 if coulomb misses theory somewhere; 2 if called wrongly. */
+ * Contract.  physics [--output FOLDER] [--misses FOLDER] [--settings KEY=VALUE,...]: prints the tables,
+ *            writes them and the plots to FOLDER.  With --misses, problems that missed the tolerance are
+ *            kept as records; with --settings lcplug has others than its defaults.  Exit status 0; 1 if coulomb misses theory somewhere; 2 if called wrongly. */
 #define _POSIX_C_SOURCE 200809L
 #include "physics_report.h"
 
@@ -277,7 +277,7 @@ static int read_arguments(int argc, char **argv, const char **output) {
     if (i + 1 == argc) return 0;
     if (!strcmp(argv[i], "--output")) *output = argv[i + 1];
     else if (!strcmp(argv[i], "--misses")) physics_keep_misses(argv[i + 1]);
-    else return 0;
+    else if (strcmp(argv[i], "--settings") || !physics_set(argv[i + 1])) return 0;
   }
   return 1;
 }
@@ -285,12 +285,12 @@ static int read_arguments(int argc, char **argv, const char **output) {
 int main(int argc, char **argv) {
   const char *output = NULL;
   int failed = 0;
-  if (!read_arguments(argc, argv, &output)) {
-    fprintf(stderr, "usage: physics [--output FOLDER] [--misses FOLDER]\n");
-    return 2;
-  }
   if (!physics_begin()) {
     fprintf(stderr, "physics: ODE does not start\n");
+    return 2;
+  }
+  if (!read_arguments(argc, argv, &output)) {
+    fprintf(stderr, "usage: physics [--output FOLDER] [--misses FOLDER] [--settings KEY=VALUE,...]\n");
     return 2;
   }
   run_scenes();

@@ -8,9 +8,10 @@
  *            lcplug has one run, with default settings.  Each run is a process of its own: one that
  *            hangs or dies is a failure and not the end.  Short runs are repeated, the least counts;
  *            nothing is kept from one to the next.
- * Contract.  siconos [--output FOLDER] FILE|FOLDER...: prints tables and writes them as siconos.md,
- *            with a performance profile siconos.svg.  Files that are not contacts in three dimensions
- *            with finite mu are left out, and said to be. */
+ * Contract.  siconos [--output FOLDER] [--settings KEY=VALUE,...] FILE|FOLDER...: prints tables and
+ *            writes them as siconos.md, with a performance profile siconos.svg.  --settings gives lcplug
+ *            others than its defaults.  Files that are not contacts in three dimensions with finite mu
+ *            are left out, and said to be. */
 #define _GNU_SOURCE
 #include "siconos.h"
 
@@ -44,6 +45,7 @@ typedef struct comparison {
   double best_residual[RIVALS];
 } comparison;
 
+static lcplug_settings settings; /* ours */
 static comparison comparisons[MOST_PROBLEMS];
 static int count;
 
@@ -58,9 +60,7 @@ double cpu_seconds(void) {
 
 /* As `lcplug solve` does it, which knows what to do if W is not quite symmetric. */
 static double lcplug_once(const lcplug_record *record, rival by, double tol, double *x) {
-  (void)by, (void)tol; /* default settings */
-  lcplug_settings settings = lcplug_settings_default();
-  settings.friction = LCPLUG_FRICTION_COULOMB;
+  (void)by, (void)tol; /* that of our settings */
   solve_seat seat = seat_create();
   outcome o = outcome_of(&seat, record, &settings, 0);
   if (!o.error) memcpy(x, seat.x, (size_t)record->problem.n * sizeof *x);
@@ -335,12 +335,23 @@ static int write_files(const char *folder) {
   return 0;
 }
 
+/* Returns the place of the first file; 0 if the command line is wrong. */
+static int read_options(int argc, char **argv, const char **output) {
+  int i = 1;
+  for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
+    if (!strcmp(argv[i], "--output")) *output = argv[i + 1];
+    else if (strcmp(argv[i], "--settings") || lcplug_settings_parse(&settings, argv[i + 1], NULL, 0)) return 0;
+  }
+  return i < argc && argv[i][0] != '-' ? i : 0;
+}
+
 int main(int argc, char **argv) {
   const char *output = NULL;
-  int first = 1;
-  if (argc > 2 && !strcmp(argv[1], "--output")) output = argv[2], first = 3;
-  if (first >= argc || argv[first][0] == '-') {
-    fprintf(stderr, "usage: siconos [--output FOLDER] FILE|FOLDER...\n");
+  settings = lcplug_settings_default();
+  settings.friction = LCPLUG_FRICTION_COULOMB;
+  int first = read_options(argc, argv, &output);
+  if (!first) {
+    fprintf(stderr, "usage: siconos [--output FOLDER] [--settings KEY=VALUE,...] FILE|FOLDER...\n");
     return 2;
   }
   progress_watch_interrupts();

@@ -32,6 +32,9 @@ typedef struct physics_tally {
 int physics_begin(void);
 void physics_end(void);
 
+/* Settings of lcplug's models, "key=value,key=value", friction apart; 0 if one is wrong. */
+int physics_set(const char *text);
+
 /* From here on this model solves, with a tally of zeros. */
 void physics_use(physics_model model);
 physics_tally physics_tallied(void);

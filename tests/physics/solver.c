@@ -30,6 +30,7 @@ static physics_model present;
 static physics_tally tally;
 static ode_solver *upstream;
 static lcplug_workspace *workspace;
+static lcplug_settings settings; /* but for the friction model, which is the present one's */
 static const char *misses_folder;
 
 static void count_message(int number, const char *format, va_list arguments) {
@@ -42,6 +43,7 @@ const char *physics_model_name(physics_model model) { return models[model].name;
 int physics_begin(void) {
   upstream = (ode_solver *)dlsym(RTLD_NEXT, NAME_OF(SYMBOL));
   workspace = lcplug_workspace_create();
+  settings = lcplug_settings_default();
   if (!upstream || !workspace || !scenes_init()) return 0;
   dSetMessageHandler(count_message);
   return 1;
@@ -51,6 +53,8 @@ void physics_end(void) {
   scenes_done();
   lcplug_workspace_free(workspace);
 }
+
+int physics_set(const char *text) { return !lcplug_settings_parse(&settings, text, NULL, 0); }
 
 void physics_use(physics_model model) {
   present = model;
@@ -79,7 +83,6 @@ static void keep_miss(const lcplug_problem *problem) {
 }
 
 static void solve_ours(const lcplug_problem *problem, double *x) {
-  lcplug_settings settings = lcplug_settings_default();
   lcplug_solution solution = {.x = x, .x_step = 2};
   lcplug_info info = {.status = LCPLUG_STALLED, .residual = INFINITY};
   settings.friction = models[present].friction;
