@@ -15,14 +15,17 @@
 #include "lu.h"
 #include "smooth.h"
 
-enum { MOST_STEPS = 300, EXACT_STEPS = 40, MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10 };
+enum { MOST_STEPS = 1000, HASTY_STEPS = 30, EXACT_STEPS = 80 };
+enum { MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10 };
 
 /* |f| / sqrt(sets) is kept below this many eps. */
 static const double NEAR = 0.3;
-/* What eps is multiplied by at best, and what it may come to before the path counts as lost. */
-static const double FASTEST = 0.2, SLOWEST = 0.9;
+/* What eps is multiplied by in the beginning, at best, and before the path counts as lost. */
+static const double BRISK = 0.2, FASTEST = 1e-3, SLOWEST = 0.9;
+/* The stiffness of the first, hasty try, and of all others. */
+static const double STIFF = 1.0, SOFT = 0.1;
 /* Of the first eps: where the exact conditions are tried first, and how much later the next time. */
-static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.03, BRANCH_EPS = 3.0,
+static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0,
                     LEAST_EPS = 1e-14;
 /* Shorter steps than this are no progress; the shortest that is tried. */
 static const double SHORT = 0.1, SHORTEST = 1e-3;
@@ -117,45 +120,77 @@ static int retreat(newton *v) {
   return 1;
 }
 
-/* Follows the path down to eps = goal, at most so many steps.  1 when it is time to stop. */
-static int follow(newton *v, iteration *it, double goal, int steps) {
-  double least = LEAST_EPS * v->smooth.unit;
-  int jams = 0, here = 0, lagging = v->m->coulomb && !v->smooth.exact;
-  v->factor = FASTEST;
+/* How a part of the path is followed. */
+typedef struct manner {
+  double goal;    /* down to this eps ... */
+  int steps;      /* ... in at most so many steps */
+  double fastest; /* what eps is multiplied by at best */
+  int lagging;    /* De Saxce's terms follow after every step */
+  int gives_up;   /* at the first jam */
+} manner;
+
+/* Near the path: the next eps, the smaller the less it took to get here. */
+static void tighten(newton *v, const manner *how, double after, int here) {
   copy_point(&v->kept, &v->now, v->m->n);
-  for (int last = v->steps + steps; v->steps < last && v->now.eps > goal;) {
+  v->now.eps *= fmax(v->factor, after / near_path(v));
+  v->now.eps = fmax(v->now.eps, LEAST_EPS * v->smooth.unit);
+  if (here <= 1) v->factor = fmax(how->fastest, v->factor * v->factor);
+  else if (here > 3) v->factor = fmax(v->factor, BRISK);
+}
+
+/* Follows the path.  1 when it is time to stop. */
+static int follow(newton *v, iteration *it, manner how) {
+  int jams = 0, here = 0;
+  v->factor = BRISK;
+  copy_point(&v->kept, &v->now, v->m->n);
+  for (int last = v->steps + how.steps; v->steps < last && v->now.eps > how.goal;) {
     double after, part = advance(v, &after);
     it->factorizations++;
     if (observe(v, it)) return 1;
-    if (lagging) {
+    if (how.lagging) {
       lcplug_smoothing_follow_slip(&v->smooth, v->now.Ax);
       after = distance(v, v->now.x, v->now.Ax);
     }
     jams = part < SHORT ? jams + 1 : 0;
     here++;
-    if (after <= near_path(v)) {
-      copy_point(&v->kept, &v->now, v->m->n);
-      v->now.eps = fmax(v->now.eps * fmax(v->factor, after / near_path(v)), least);
-      if (here <= 3) v->factor = fmax(FASTEST, v->factor * v->factor);
-      here = jams = 0;
-    } else if (!lagging && (jams >= MOST_JAMS || here > MOST_AT_ONE_EPS)) {
-      if (!retreat(v)) return 0;
-      here = jams = 0;
-    }
+    int jammed = jams >= MOST_JAMS || here > MOST_AT_ONE_EPS, near = after <= near_path(v);
+    if (near) tighten(v, &how, after, here);
+    else if (jammed && !how.lagging && (how.gives_up || !retreat(v))) return 0;
+    if (near || (jammed && !how.lagging)) here = jams = 0;
   }
   return 0;
+}
+
+/* A few stiff steps are all that most problems need. */
+static int solve_hastily(newton *v, iteration *it) {
+  copy_point(&v->branch, &v->now, v->m->n);
+  v->smooth.stiffness = STIFF;
+  v->smooth.exact = v->m->coulomb;
+  if (follow(v, it, (manner){.steps = HASTY_STEPS, .fastest = FASTEST, .gives_up = 1})) return 1;
+  copy_point(&v->now, &v->branch, v->m->n);
+  v->smooth.stiffness = SOFT;
+  v->smooth.exact = 0;
+  return 0;
+}
+
+static int steps_left(const newton *v) { return MOST_STEPS - v->steps; }
+
+static void solve_cone(newton *v, iteration *it) {
+  while (steps_left(v) > 0)
+    if (follow(v, it, (manner){.steps = steps_left(v), .fastest = FASTEST})) return;
 }
 
 /* The cone's path, and from time to time an exact branch off it, which starts a little rounder. */
 static void solve_coulomb(newton *v, iteration *it) {
   double first = v->now.eps;
-  for (double goal = FIRST_TRY * first; v->steps < MOST_STEPS; goal *= NEXT_TRY) {
+  for (double goal = FIRST_TRY * first; steps_left(v) > 0; goal *= NEXT_TRY) {
+    manner relaxed = {.goal = goal, .steps = steps_left(v), .fastest = BRISK, .lagging = 1};
     v->smooth.exact = 0;
-    if (follow(v, it, goal, MOST_STEPS - v->steps)) return;
+    if (follow(v, it, relaxed)) return;
     copy_point(&v->branch, &v->now, v->m->n);
     v->smooth.exact = 1;
     v->now.eps = fmin(first, BRANCH_EPS * v->now.eps);
-    if (follow(v, it, 0.0, EXACT_STEPS)) return;
+    if (follow(v, it, (manner){.steps = EXACT_STEPS, .fastest = BRISK})) return;
     copy_point(&v->now, &v->branch, v->m->n);
   }
 }
@@ -173,9 +208,7 @@ lcplug_error lcplug_newton_solve(const model *m, cholesky *factor, iteration *it
   m->op->table->diagonal(m->op, v.diagonal);
   v.now.eps = v.smooth.unit * fmin(1.0, it->residual);
   it->status = LCPLUG_ITERATION_LIMIT;
-  if (m->coulomb) solve_coulomb(&v, it);
-  else
-    while (v.steps < MOST_STEPS && !follow(&v, it, 0.0, MOST_STEPS - v.steps)) continue;
+  if (!solve_hastily(&v, it)) (m->coulomb ? solve_coulomb : solve_cone)(&v, it);
   if (it->status == LCPLUG_ITERATION_LIMIT) it->status = LCPLUG_STALLED;
   return LCPLUG_OK;
 }

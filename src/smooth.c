@@ -7,8 +7,6 @@
 
 /* A slope of p below this counts as this: keeps V^-1, and with it the Newton matrix, in range. */
 static const double LEAST_SLOPE = 1e-8;
-/* Of the diagonal: how steeply f answers to x.  Softer than A itself, as its rows act together. */
-static const double SOFTNESS = 0.1;
 /* Of the way to the present slip. */
 static const double LEAST_PART = 0.1;
 
@@ -148,7 +146,7 @@ static void evaluate(const smoothing *sm, int k, double eps, const double *x, co
   const model *m = sm->m;
   const force_set *set = &m->sets[k];
   int first = set->first;
-  double s = sm->scale[k], y[SET_MOST_ROWS];
+  double s = sm->stiffness * sm->scale[k], y[SET_MOST_ROWS];
   scale_rows(set, p->g);
   for (int i = 0; i < set->rows; i++) {
     y[i] = p->g[i] * x[first + i];
@@ -175,7 +173,7 @@ static void evaluate(const smoothing *sm, int k, double eps, const double *x, co
 /* ---- all of them ------------------------------------------------------------------------------- */
 
 lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspace *workspace) {
-  *s = (smoothing){.m = m, .part = 1.0};
+  *s = (smoothing){.m = m, .stiffness = 1.0, .part = 1.0};
   s->scale = TAKE(workspace, double, m->blocks);
   s->target = TAKE(workspace, double, m->n);
   s->slip = TAKE(workspace, double, m->blocks);
@@ -192,7 +190,7 @@ lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspa
       s->unit = fmax(s->unit, fabs(m->b[set->first + i]) / g[i]);
     }
     s->slip[k] = s->lack[k] = 0.0;
-    s->scale[k] = SOFTNESS * fmax(trace / set->rows, set->rows == 1 ? m->scale[k] : DBL_MIN);
+    s->scale[k] = fmax(trace / set->rows, set->rows == 1 ? m->scale[k] : DBL_MIN);
   }
   return LCPLUG_OK;
 }
@@ -220,7 +218,7 @@ void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x,
       for (int j = 0; j < rows; j++) {
         double v = p.inverse[i * rows + j];
         sum += v * (p.f[j] - p.lag);
-        elements[i * rows + j] = (v - (i == j)) * s->scale[k] * p.g[i] * p.g[j];
+        elements[i * rows + j] = (v - (i == j)) * s->stiffness * s->scale[k] * p.g[i] * p.g[j];
       }
       r[set->first + i] = -sum * p.g[i];
     }

@@ -20,6 +20,7 @@
 typedef struct smoothing {
   const model *m;
   double *scale;  /* s of each set, in units where its cone is the circular one of 45 degrees */
+  double stiffness; /* s as a part of that; softer is safer, as rows act together */
   double *target; /* row of a normal -> the force that p asks for */
   double *slip;   /* of each cone: De Saxce's term mu |w_t|, held at its last value ... */
   int exact;      /* ... or, not 0, Alart and Curnier's conditions, which need none */
