@@ -50,13 +50,14 @@ static void add_leaning(scene *s, double x, double foot, int side) {
   dBodySetRotation(card, R);
 }
 
-/* Each storey: pairs that lean on one another, cards flat on their tops. */
+/* Each storey: pairs that lean on one another, and a long card flat on their tops.  Whatever they bear,
+ * the feet need a friction of at most tan(lean) = 0.27. */
 double physics_cards(int storeys, double seconds) {
   scene *s = stage_create("empty", 1, step);
   if (!s) return NAN;
   dCreatePlane(scene_space(s), 0, 0, 1, 0);
   double storey_height = card_length * cos(lean) + card_thickness * sin(lean);
-  double pitch = 1.005 * card_length, foot = 0; /* flat cards end above the tops of two pairs */
+  double pitch = 0.8 * card_length, foot = 0;
   for (int storey = 0; storey < storeys; storey++) {
     int pairs = storeys - storey;
     for (int i = 0; i < pairs; i++) {
@@ -65,9 +66,10 @@ double physics_cards(int storeys, double seconds) {
       add_leaning(s, x, foot, -1);
     }
     foot += storey_height;
-    for (int i = 0; i + 1 < pairs; i++)
-      scene_add_box(s, (const double[]){card_length, card_width, card_thickness}, 0.1,
-                    (i - 0.5 * (pairs - 2)) * pitch, 0, foot + card_thickness / 2);
+    double length = (pairs - 1) * pitch + 0.3 * card_length;
+    if (pairs > 1)
+      scene_add_box(s, (const double[]){length, card_width, card_thickness}, 0.1 * length, 0, 0,
+                    foot + card_thickness / 2);
     foot += card_thickness;
   }
   return largest_move(s, seconds);
