@@ -18,7 +18,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
-#include <outcome.h>
 #include <progress.h>
 #include <signal.h>
 #include <stdio.h>
@@ -58,14 +57,18 @@ double cpu_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* As `lcplug solve` does it, which knows what to do if W is not quite symmetric. */
 static double lcplug_once(const lcplug_record *record, rival by, double tol, double *x) {
   (void)by, (void)tol; /* that of our settings */
-  solve_seat seat = seat_create();
-  outcome o = outcome_of(&seat, record, &settings, 0);
-  if (!o.error) memcpy(x, seat.x, (size_t)record->problem.n * sizeof *x);
-  seat_free(&seat);
-  return o.error ? (double)INFINITY : o.seconds;
+  lcplug_problem given = lcplug_record_as_given(record);
+  lcplug_solution solution = {.x = x};
+  double started = cpu_seconds();
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  lcplug_error error =
+      record->W ? lcplug_solve_asymmetric(workspace, &given, &settings, &solution, NULL)
+                : lcplug_solve(workspace, &given, &settings, &solution, NULL);
+  lcplug_workspace_free(workspace);
+  double seconds = cpu_seconds() - started;
+  return error ? (double)INFINITY : seconds;
 }
 
 static double judge(const lcplug_record *record, const double *x) {

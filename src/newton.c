@@ -165,17 +165,16 @@ static int follow(newton *v, iteration *it, manner how) {
 static int solve_hastily(newton *v, iteration *it) {
   copy_point(&v->branch, &v->now, v->m->n);
   v->smooth.stiffness = STIFF;
-  v->smooth.exact = v->m->coulomb;
+  v->smooth.exact = 1;
   if (follow(v, it, (manner){.steps = HASTY_STEPS, .fastest = FASTEST, .gives_up = 1})) return 1;
   copy_point(&v->now, &v->branch, v->m->n);
-  v->smooth.stiffness = SOFT;
-  v->smooth.exact = 0;
   return 0;
 }
 
 static int steps_left(const newton *v) { return MOST_STEPS - v->steps; }
 
 static void solve_cone(newton *v, iteration *it) {
+  v->smooth.stiffness = SOFT;
   while (steps_left(v) > 0)
     if (follow(v, it, (manner){.steps = steps_left(v), .fastest = FASTEST})) return;
 }
@@ -183,6 +182,8 @@ static void solve_cone(newton *v, iteration *it) {
 /* The cone's path, and from time to time an exact branch off it, which starts a little rounder. */
 static void solve_coulomb(newton *v, iteration *it) {
   double first = v->now.eps;
+  if (solve_hastily(v, it)) return;
+  v->smooth.stiffness = SOFT;
   for (double goal = FIRST_TRY * first; steps_left(v) > 0; goal *= NEXT_TRY) {
     manner relaxed = {.goal = goal, .steps = steps_left(v), .fastest = BRISK, .lagging = 1};
     v->smooth.exact = 0;
@@ -208,7 +209,7 @@ lcplug_error lcplug_newton_solve(const model *m, cholesky *factor, iteration *it
   m->op->table->diagonal(m->op, v.diagonal);
   v.now.eps = v.smooth.unit * fmin(1.0, it->residual);
   it->status = LCPLUG_ITERATION_LIMIT;
-  if (!solve_hastily(&v, it)) (m->coulomb ? solve_coulomb : solve_cone)(&v, it);
+  (m->coulomb ? solve_coulomb : solve_cone)(&v, it);
   if (it->status == LCPLUG_ITERATION_LIMIT) it->status = LCPLUG_STALLED;
   return LCPLUG_OK;
 }

@@ -81,7 +81,6 @@ static lcplug_error store_matrix(job *j) {
   const lcplug_problem *p = j->problem;
   lcplug_matrix matrix = j->settings->matrix;
   lcplug_error error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
-  if (!error && p->full) error = lcplug_problem_check_symmetry(p);
   if (error) return error;
   double density = 2.0 * (double)j->lower.begin[p->n] / ((double)p->n * p->n);
   if (matrix == LCPLUG_MATRIX_AUTO)
@@ -91,6 +90,11 @@ static lcplug_error store_matrix(job *j) {
   return matrix == LCPLUG_MATRIX_DENSE
              ? lcplug_operator_dense(&j->op, p, &j->layout, j->workspace)
              : lcplug_operator_sparse(&j->op, &j->lower, &j->layout, j->workspace);
+}
+
+static lcplug_error store_symmetric(job *j) {
+  lcplug_error error = store_matrix(j);
+  return !error && j->problem->full ? lcplug_problem_check_symmetry(j->problem) : error;
 }
 
 /* Orders the rows and takes what every way of solving needs. */
@@ -141,7 +145,7 @@ static void judge(job *j) {
 }
 
 static lcplug_error run_stages(job *j) {
-  lcplug_error error = store_matrix(j);
+  lcplug_error error = store_symmetric(j);
   if (!error && j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
     error = run_stage(j, STAGE_NORMALS);
     if (!error) freeze_bounds(j);
@@ -170,7 +174,7 @@ static lcplug_error run_exact(job *j) {
 /* Friction cones: the general way to store A, and a factorization beside it. */
 static lcplug_error run_newton(job *j) {
   box_source source;
-  lcplug_error error = store_matrix(j);
+  lcplug_error error = store_symmetric(j);
   if (!error)
     error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
   if (!error)

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <lcplug/lcplug.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +47,35 @@ static const tool_command *const commands[] = {
     &version_command,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
+
+void tool_error(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fputs("lcplug: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  va_end(arguments);
+}
+
+static void out_of_memory(void) {
+  tool_error("out of memory");
+  exit(TOOL_USAGE);
+}
+
+char *tool_format(const char *format, ...) {
+  char *text = NULL;
+  va_list arguments;
+  va_start(arguments, format);
+  if (vasprintf(&text, format, arguments) < 0) out_of_memory();
+  va_end(arguments);
+  return text;
+}
+
+void *tool_resize(void *array, size_t count, size_t size) {
+  void *resized = count <= SIZE_MAX / size ? realloc(array, count * size) : NULL;
+  if (!resized) out_of_memory();
+  return resized;
+}
 
 static int is_executable_file(const char *path) {
   struct stat status;
@@ -98,7 +129,6 @@ static int help_main(const tool_command *command, int argc, char **argv) {
       tool_completion(commands, COMMANDS);
       return TOOL_OK;
     }
-    if (found == ARGUMENT_HELP) asked = command;
     if (found == ARGUMENT_OPERAND && !(asked = find_command(a.value))) return unknown_command(a.value);
   }
   if (asked) explain(asked);
@@ -114,6 +144,13 @@ static int version_main(const tool_command *command, int argc, char **argv) {
   return TOOL_OK;
 }
 
+/* Among the arguments of a command that starts no program, and so has all of them to itself. */
+static bool asks_for_help(const tool_command *command, int argc, char **argv) {
+  for (int i = 1; i < argc && !command->starts_program && strcmp(argv[i], "--") != 0; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  return false;
+}
+
 int main(int argc, char **argv) {
   if (argc < 2) {
     tool_error("no command given; `lcplug help` lists the commands");
@@ -125,7 +162,9 @@ int main(int argc, char **argv) {
   const tool_command *command = find_command(name);
   if (!command) return unknown_command(name);
 
-  int status = command->main(command, argc - 1, argv + 1);
+  int status = TOOL_OK;
+  if (asks_for_help(command, argc - 1, argv + 1)) tool_help(command);
+  else status = command->main(command, argc - 1, argv + 1);
   /* Output that could not be written (a full disk) must not look like success. */
   if (fflush(stdout) != 0 || ferror(stdout)) {
     tool_error("cannot write: %s", strerror(errno));

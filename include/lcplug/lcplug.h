@@ -72,7 +72,7 @@ extern "C" {
   X(LCPLUG_AUTO, 0, "auto", "the fastest that reaches the tolerance")                              \
   X(LCPLUG_PGS, 1, "pgs", "projected Gauss-Seidel by blocks")                                      \
   X(LCPLUG_APGD, 2, "apgd", "accelerated projected gradient descent")                              \
-  X(LCPLUG_EXACT, 3, "exact", "active sets and interior point, to rounding error")                 \
+  X(LCPLUG_EXACT, 3, "exact", "active sets, interior point, Newton on cones; to rounding error")                 \
   X(LCPLUG_UPSTREAM, 4, "upstream", "the host program's own solver (preload only)")
 
 /* Setting `friction`: what a row with findex >= 0 and coefficient mu = |hi| means. */
@@ -254,6 +254,15 @@ typedef struct lcplug_info {
 LCPLUG_API lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *problem,
                                      const lcplug_settings *settings, lcplug_solution *solution,
                                      lcplug_info *info);
+
+/* As lcplug_solve, for an A that is symmetric only to a few digits (at most about 1 %), such as files of
+ * measured or rounded problems hold.  Both triangles are read, whatever problem->full says.  Solves
+ * with the symmetric part again and again, what is left moved to the right side; info counts all
+ * rounds, and its residual is that of A as given.  tol 0 is 1e-10.  Allocates a copy of A. */
+LCPLUG_API lcplug_error lcplug_solve_asymmetric(lcplug_workspace *workspace,
+                                                const lcplug_problem *problem,
+                                                const lcplug_settings *settings,
+                                                lcplug_solution *solution, lcplug_info *info);
 
 /* The one judge of an answer: the natural residual, unit-free, 0 for an exact answer and 1 for the
  * worst constraint violation that no force at all would leave.
