@@ -34,11 +34,6 @@ static void read_environment(void) {
   if (text && lcplug_settings_parse(&settings, text, message, sizeof message))
     dprintf(STDERR_FILENO, "lcplug: LCPLUG: %s; the defaults stay\n", message);
   settings.timing = settings.stats; /* nobody else looks at the time */
-  if (settings.solver == LCPLUG_EXACT && settings.friction != LCPLUG_FRICTION_ODE &&
-      settings.friction != LCPLUG_FRICTION_PYRAMID) {
-    dprintf(STDERR_FILENO, "lcplug: solver=exact offers friction=ode and pyramid; auto is used\n");
-    settings.solver = LCPLUG_AUTO;
-  }
   if (settings.help) print_help();
   __atomic_store_n(&warnings_left, settings.warn, __ATOMIC_RELAXED);
 }

@@ -84,10 +84,8 @@ static lcplug_error solve_round(rounds *r, lcplug_workspace *workspace, lcplug_s
   one.iterations += info->iterations;
   one.factorizations += info->factorizations;
   *info = one;
-  lcplug_problem judged = *r->given;
-  judged.full = 1;
-  return lcplug_residual(workspace, &judged, inner->friction, r->x, 1, solution->lo, solution->hi,
-                         solution->bounds_step, &info->residual);
+  return lcplug_residual_asymmetric(workspace, r->given, inner->friction, r->x, 1, solution->lo,
+                                    solution->hi, solution->bounds_step, &info->residual);
 }
 
 static lcplug_error run_rounds(rounds *r, lcplug_workspace *workspace,
@@ -96,7 +94,7 @@ static lcplug_error run_rounds(rounds *r, lcplug_workspace *workspace,
   lcplug_settings inner = *settings;
   double tol = settings->tol > 0.0 ? settings->tol : DEFAULT_TOL, best = INFINITY, off = split(r);
   int idle = 0;
-  inner.tol = fmax(0.5 * tol, ROUND_TOL * off);
+  inner.tol = off > 0.0 ? fmax(0.5 * tol, ROUND_TOL * off) : tol;
   set_right_side(r, r->best_x);
   for (int round = 0; round < MOST_ROUNDS && idle < MOST_IDLE; round++) {
     lcplug_error error = solve_round(r, workspace, &inner, solution, info);

@@ -24,13 +24,11 @@
  * exact solver, which factorizes, stays dense a little longer. */
 enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
 static const double DENSEST_SPARSE = 0.4;
-/* What first-order methods reach on most cones before they get slow. */
+/* What auto asks of friction cones: the last digits cost steps that nobody sees. */
 static const double CONE_TOLERANCE = 1e-8;
 
 typedef lcplug_error stage_solver(const model *m, const lcplug_settings *settings, iteration *it,
                                   lcplug_workspace *workspace);
-
-static stage_solver solve_auto;
 
 typedef struct solver_row {
   stage_solver *solve;
@@ -40,10 +38,10 @@ typedef struct solver_row {
 
 /* One row per solver: what it is, and the tolerance and limit it has unless asked otherwise. */
 static const solver_row solvers[] = {
-    [LCPLUG_AUTO] = {solve_auto, 1e-10, 1000},
+    [LCPLUG_AUTO] = {NULL, 1e-10, 1000}, /* exact, see run_newton for what comes after it */
     [LCPLUG_PGS] = {lcplug_pgs_solve, 1e-6, 1000},
     [LCPLUG_APGD] = {lcplug_apgd_solve, 1e-6, 1000},
-    [LCPLUG_EXACT] = {NULL, 1e-10, 1000}, /* does not go by stages, see run_exact */
+    [LCPLUG_EXACT] = {NULL, 1e-10, 1000}, /* does not go by stages, see run_boxes and run_newton */
 };
 
 /* One solve, from the caller's arrays to the caller's arrays. */
@@ -62,19 +60,6 @@ typedef struct job {
   double *x, *Ax;  /* in solver order */
   iteration it;
 } job;
-
-/* Cones are for the gradient, and for sweeps where that does not settle; boxes are exact's. */
-static lcplug_error solve_auto(const model *m, const lcplug_settings *settings, iteration *it,
-                               lcplug_workspace *workspace) {
-  if (settings->tol == 0.0) it->tol = CONE_TOLERANCE;
-  lcplug_error error = lcplug_apgd_solve(m, settings, it, workspace);
-  it->solver = LCPLUG_APGD;
-  if (error || it->status == LCPLUG_SOLVED || it->status == LCPLUG_TIME_LIMIT) return error;
-  double before = it->residual;
-  error = lcplug_pgs_solve(m, settings, it, workspace);
-  if (it->residual < before) it->solver = LCPLUG_PGS;
-  return error;
-}
 
 /* One scan finds the nonzeros and checks them; then the operator that suits their number. */
 static lcplug_error store_matrix(job *j) {
@@ -155,7 +140,7 @@ static lcplug_error run_stages(job *j) {
   return error;
 }
 
-static lcplug_error run_exact(job *j) {
+static lcplug_error run_boxes(job *j) {
   const lcplug_problem *p = j->problem;
   box_source source;
   lcplug_matrix matrix = j->settings->matrix;
@@ -171,24 +156,43 @@ static lcplug_error run_exact(job *j) {
                             j->workspace);
 }
 
+/* Where Newton's method does not settle sweeps sometimes do; auto lets them try from its best iterate. */
+static lcplug_error sweep_after(job *j) {
+  double before = j->it.residual;
+  if (j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
+  lcplug_error error = lcplug_pgs_solve(&j->model, j->settings, &j->it, j->workspace);
+  if (j->it.residual < before) j->solver = LCPLUG_PGS;
+  return error;
+}
+
 /* Friction cones: the general way to store A, and a factorization beside it. */
 static lcplug_error run_newton(job *j) {
   box_source source;
+  int is_auto = j->settings->solver == LCPLUG_AUTO;
+  int cones = last_stage(j->settings->friction) >= STAGE_CONE;
+  if (is_auto && cones && j->settings->tol == 0.0) j->it.tol = CONE_TOLERANCE;
   lcplug_error error = store_symmetric(j);
-  if (!error)
-    error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
+  if (!error) error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
   if (!error)
     error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
                                j->bound, j->workspace);
   if (!error) error = lcplug_newton_solve(&j->model, source.factor, &j->it, j->workspace);
+  if (!error && is_auto) error = sweep_after(j);
   if (!error) judge(j);
   return error;
 }
 
+/* Boxes are solved as such.  The frozen bounds of a pyramid need not settle; then it is Newton's turn. */
+static lcplug_error run_exact(job *j) {
+  j->solver = LCPLUG_EXACT;
+  if (!lcplug_exact_offers(j->settings->friction, &j->layout)) return run_newton(j);
+  lcplug_error error = run_boxes(j);
+  int over = j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT;
+  return error || over || j->settings->friction == LCPLUG_FRICTION_ODE ? error : run_newton(j);
+}
+
 static int is_exact(const job *j) {
-  lcplug_solver solver = j->settings->solver;
-  return (solver == LCPLUG_EXACT || solver == LCPLUG_AUTO) &&
-         lcplug_exact_offers(j->settings->friction, &j->layout);
+  return j->settings->solver == LCPLUG_EXACT || j->settings->solver == LCPLUG_AUTO;
 }
 
 static void begin_iteration(job *j, double started) {
@@ -237,10 +241,8 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
   if (error) return error;
   set_guess(j);
   begin_iteration(j, started);
-  j->solver = is_exact(j) ? LCPLUG_EXACT : j->settings->solver;
-  if (j->settings->solver == LCPLUG_EXACT && !is_exact(j)) error = run_newton(j);
-  else error = is_exact(j) ? run_exact(j) : run_stages(j);
-  if (j->solver == LCPLUG_AUTO) j->solver = j->it.solver;
+  j->solver = j->settings->solver;
+  error = is_exact(j) ? run_exact(j) : run_stages(j);
   if (error) return error;
   write_solution(j, solution);
   write_info(j, info);
@@ -333,31 +335,56 @@ static lcplug_error apply_as_given(job *j, const lcplug_problem *given) {
   return LCPLUG_OK;
 }
 
-lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
-                             lcplug_friction friction, const double *x, size_t x_step,
-                             const double *lo, const double *hi, size_t bounds_step,
-                             double *residual) {
+typedef struct other_answer {
+  const double *x, *lo, *hi;
+  size_t x_step, bounds_step;
+} other_answer;
+
+static lcplug_error judge_other(job *j, const other_answer *a, int as_given, double *residual) {
+  lcplug_error error = begin_job(j);
+  if (!error) error = as_given ? store_matrix(j) : store_symmetric(j);
+  if (error) return error;
+  size_t x_step = a->x_step ? a->x_step : 1, bounds_step = a->bounds_step ? a->bounds_step : 1;
+  for (int i = 0; i < j->layout.n; i++) j->x[i] = a->x[(size_t)j->layout.row[i] * x_step];
+  if (a->lo && a->hi) take_bounds(j, a->lo, a->hi, bounds_step);
+  else freeze_bounds(j);
+  error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
+                             j->bound, j->workspace);
+  if (error) return error;
+  if (as_given) error = apply_as_given(j, j->problem);
+  else j->op.table->apply(&j->op, j->x, j->Ax);
+  if (!error) *residual = lcplug_residual_natural(&j->model, j->x, j->Ax);
+  return error;
+}
+
+static lcplug_error residual_of(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                lcplug_friction friction, other_answer answer, int as_given,
+                                double *residual) {
   lcplug_settings settings = lcplug_settings_default();
   settings.friction = friction;
   if (!workspace || !problem || !residual || lcplug_settings_check(&settings))
     return LCPLUG_ERROR_ARGUMENT;
-  if (problem->n > 0 && !x) return LCPLUG_ERROR_ARGUMENT;
+  if (problem->n > 0 && !answer.x) return LCPLUG_ERROR_ARGUMENT;
   fpenv host = lcplug_fpenv_enter();
-  lcplug_problem lower = *problem;
-  lower.full = 0;
-  job j = {.workspace = workspace, .problem = &lower, .settings = &settings};
-  lcplug_error error = begin_job(&j);
-  if (!error) error = store_matrix(&j);
-  if (!error) {
-    for (int i = 0; i < j.layout.n; i++) j.x[i] = x[(size_t)j.layout.row[i] * (x_step ? x_step : 1)];
-    if (lo && hi) take_bounds(&j, lo, hi, bounds_step ? bounds_step : 1);
-    else freeze_bounds(&j);
-    error = lcplug_model_build(&j.model, &j.layout, &j.op, last_stage(friction), j.bound, workspace);
-  }
-  if (!error && problem->full) error = apply_as_given(&j, problem);
-  else if (!error) j.op.table->apply(&j.op, j.x, j.Ax);
-  if (!error) *residual = lcplug_residual_natural(&j.model, j.x, j.Ax);
+  job j = {.workspace = workspace, .problem = problem, .settings = &settings};
+  lcplug_error error = judge_other(&j, &answer, as_given, residual);
   lcplug_workspace_reset(workspace);
   lcplug_fpenv_leave(host);
   return error;
+}
+
+lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
+                             lcplug_friction friction, const double *x, size_t x_step,
+                             const double *lo, const double *hi, size_t bounds_step,
+                             double *residual) {
+  other_answer answer = {x, lo, hi, x_step, bounds_step};
+  return residual_of(workspace, problem, friction, answer, problem && problem->full, residual);
+}
+
+lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                        lcplug_friction friction, const double *x, size_t x_step,
+                                        const double *lo, const double *hi, size_t bounds_step,
+                                        double *residual) {
+  other_answer answer = {x, lo, hi, x_step, bounds_step};
+  return residual_of(workspace, problem, friction, answer, 1, residual);
 }

@@ -279,6 +279,14 @@ LCPLUG_API lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplu
                                         const double *lo, const double *hi, size_t bounds_step,
                                         double *residual);
 
+/* The same with both triangles of A as they are, symmetric or not. */
+LCPLUG_API lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace,
+                                                   const lcplug_problem *problem,
+                                                   lcplug_friction friction, const double *x,
+                                                   size_t x_step, const double *lo,
+                                                   const double *hi, size_t bounds_step,
+                                                   double *residual);
+
 #ifdef __cplusplus
 }
 #endif
