@@ -99,6 +99,11 @@ static double advance(newton *v, double *after) {
   return part;
 }
 
+/* Far from the path an answer is seldom good; judging it costs half a step. */
+static int is_time_to_look(const newton *v, const iteration *it) {
+  return it->deadline < INFINITY || v->steps % FRESH_STEPS == 0;
+}
+
 static int observe(newton *v, iteration *it) {
   const model *m = v->m;
   lcplug_smoothing_answer(&v->smooth, v->now.x, v->now.Ax, v->trial);
@@ -146,14 +151,16 @@ static int follow(newton *v, iteration *it, manner how) {
   for (int last = v->steps + how.steps; v->steps < last && v->now.eps > how.goal;) {
     double after, part = advance(v, &after);
     it->factorizations++;
-    if (observe(v, it)) return 1;
+    int near = after <= near_path(v);
+    if ((near || is_time_to_look(v, it)) && observe(v, it)) return 1;
     if (how.lagging) {
       lcplug_smoothing_follow_slip(&v->smooth, v->now.Ax);
       after = distance(v, v->now.x, v->now.Ax);
+      near = after <= near_path(v);
     }
     jams = part < SHORT ? jams + 1 : 0;
     here++;
-    int jammed = jams >= MOST_JAMS || here > MOST_AT_ONE_EPS, near = after <= near_path(v);
+    int jammed = jams >= MOST_JAMS || here > MOST_AT_ONE_EPS;
     if (near) tighten(v, &how, after, here);
     else if (jammed && !how.lagging && (how.gives_up || !retreat(v))) return 0;
     if (near || (jammed && !how.lagging)) here = jams = 0;
@@ -209,7 +216,9 @@ lcplug_error lcplug_newton_solve(const model *m, cholesky *factor, iteration *it
   m->op->table->diagonal(m->op, v.diagonal);
   v.now.eps = v.smooth.unit * fmin(1.0, it->residual);
   it->status = LCPLUG_ITERATION_LIMIT;
+  int before = it->iterations;
   (m->coulomb ? solve_coulomb : solve_cone)(&v, it);
+  it->iterations = before + v.steps; /* not only those that were looked at */
   if (it->status == LCPLUG_ITERATION_LIMIT) it->status = LCPLUG_STALLED;
   return LCPLUG_OK;
 }

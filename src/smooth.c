@@ -7,6 +7,8 @@
 
 /* A slope of p below this counts as this: keeps V^-1, and with it the Newton matrix, in range. */
 static const double LEAST_SLOPE = 1e-8;
+/* Friction above this has no limit: its cone is a half space but for rounding. */
+static const double ROUGHEST = 1e6;
 /* Of the way to the present slip. */
 static const double LEAST_PART = 0.1;
 
@@ -44,13 +46,23 @@ static disc round_disc(double r, double radius, double eps) {
   return (disc){factor, factor * (1.0 - part * (0.5 + lean)), part * (1.0 - factor * (0.5 - lean))};
 }
 
+/* The same where friction has no limit: all or nothing, as the contact is closed or open. */
+static disc all_or_nothing(double r, double pressed, double eps) {
+  double ratio = pressed / eps, closed = 1.0 / (1.0 + 1.0 / (ratio * ratio));
+  double change = ratio < 1.0 ? 2.0 * ratio * (1.0 - closed) * (1.0 - closed)
+                              : 2.0 * closed * (1.0 - closed) / ratio;
+  return (disc){closed, closed, r * change / eps};
+}
+
 static double at_least(double slope) { return slope > LEAST_SLOPE ? slope : LEAST_SLOPE; }
 
 /* ---- one set after the other ------------------------------------------------------------------- */
 
+static int is_rough(const force_set *set) { return fmax(set->mu[0], set->mu[1]) > ROUGHEST; }
+
 static void scale_rows(const force_set *set, double *g) {
-  if (set->rows == 1) {
-    g[0] = 1.0;
+  if (set->rows == 1 || is_rough(set)) {
+    g[0] = g[1] = g[2] = 1.0;
     return;
   }
   double mean = set->rows > 2 ? sqrt(set->mu[0]) * sqrt(set->mu[1]) : set->mu[0];
@@ -76,18 +88,12 @@ static void interval_piece(const force_set *set, double s, double eps, double y,
 /* |x| <= mu |x_n|: a disc of one dimension around the normal's target. */
 static void coupled_piece(const force_set *set, double s, double eps, double y, double normal,
                           double target, piece *p) {
-  double u = p->u[0], factor, radial, tilt;
-  if (set->mu[0] < INFINITY) {
-    disc d = round_disc(fabs(u), s * set->mu[0] * fabs(target), eps);
-    factor = d.factor, radial = d.radial;
-    tilt = copysign(d.by_radius, u) * copysign(s * set->mu[0], target);
-  } else { /* all or nothing, as the contact is closed or open */
-    double r = s * target / eps, sum = 1.0 + r * r;
-    factor = radial = r * r / sum;
-    tilt = u * 2.0 * r / (sum * sum) * (s / eps);
-  }
-  double inverse = 1.0 / at_least(radial);
-  p->f[0] = s * y - factor * u;
+  int rough = is_rough(set);
+  double u = p->u[0], mu = rough ? 1.0 : set->mu[0], radius = s * mu * fabs(target);
+  disc d = rough ? all_or_nothing(fabs(u), radius, eps) : round_disc(fabs(u), radius, eps);
+  double inverse = 1.0 / at_least(d.radial);
+  double tilt = copysign(d.by_radius, u) * copysign(s * mu, target);
+  p->f[0] = s * y - d.factor * u;
   p->lag = tilt * (normal - target);
   p->inverse[0] = inverse;
   p->by_normal = -inverse * tilt;
@@ -115,10 +121,11 @@ static double tangent_of(int rows, const double *u, double *direction) {
 }
 
 /* Alart and Curnier: the normal, then the disc of its radius.  Returns the normal's part of p. */
-static double coulomb_piece(int rows, double s, double eps, const double *y, piece *p) {
+static double coulomb_piece(const force_set *set, double s, double eps, const double *y, piece *p) {
+  int rows = set->rows;
   double direction[2], slope, r = tangent_of(rows, p->u, direction);
   double normal = ramp(p->u[0], eps, &slope);
-  disc d = round_disc(r, normal, eps);
+  disc d = is_rough(set) ? all_or_nothing(r, normal, eps) : round_disc(r, normal, eps);
   double radial = 1.0 / at_least(d.radial), around = 1.0 / at_least(d.factor);
   p->f[0] = s * y[0] - normal;
   for (int i = 1; i < rows; i++) p->f[i] = s * y[i] - d.factor * p->u[i];
@@ -128,7 +135,8 @@ static double coulomb_piece(int rows, double s, double eps, const double *y, pie
 }
 
 /* The projection on the cone, by its two eigenvalues u_n -+ r.  Returns the normal's part of p. */
-static double cone_piece(int rows, double s, double eps, const double *y, piece *p) {
+static double cone_piece(const force_set *set, double s, double eps, const double *y, piece *p) {
+  int rows = set->rows;
   double direction[2], low_slope, high_slope, r = tangent_of(rows, p->u, direction);
   double low = ramp(p->u[0] - r, eps, &low_slope), high = ramp(p->u[0] + r, eps, &high_slope);
   double around = r > 0.0 ? (high - low) / (2.0 * r) : low_slope;
@@ -152,13 +160,13 @@ static void evaluate(const smoothing *sm, int k, double eps, const double *x, co
     y[i] = p->g[i] * x[first + i];
     p->u[i] = s * y[i] - (Ax[first + i] - m->b[first + i]) / p->g[i];
   }
-  if (!sm->exact && set->rows > 1) p->u[0] -= sm->slip[k] / p->g[0];
+  if (!sm->exact && set->rows > 1 && !is_rough(set)) p->u[0] -= sm->slip[k] / p->g[0];
   p->by_normal = p->lag = 0.0;
   if (set->kind == SET_COUPLED) {
     coupled_piece(set, s, eps, y[0], x[set->normal], sm->target[set->normal], p);
   } else if (set->rows > 1) {
-    double normal = sm->exact ? coulomb_piece(set->rows, s, eps, y, p)
-                               : cone_piece(set->rows, s, eps, y, p);
+    double normal = sm->exact || is_rough(set) ? coulomb_piece(set, s, eps, y, p)
+                                               : cone_piece(set, s, eps, y, p);
     sm->target[first] = normal / (s * p->g[0]);
   } else if (set->kind == SET_FREE) {
     p->f[0] = s * y[0] - p->u[0];

@@ -88,6 +88,10 @@ less "the tower shows some" 0 "$(counted errors "upstream errors met")"
 swapped summary friction=cone,stats=1 "$host" slider steps=20
 line "gap of friction=cone" "gap +worst $number"
 
+# Exact takes cones as it takes boxes.
+swapped summary solver=exact,friction=coulomb,stats=1 "$host" slider steps=20
+line "exact solves cones" "solver +exact [0-9]+"
+
 # stderr may be closed.
 env LCPLUG=stats=1,help=1 LD_PRELOAD="$preload" "$host" "${arguments[@]}" >"$folder/closed.out" 2>&-
 is "stderr closed: exit status" 0 $?

@@ -1,0 +1,404 @@
+/* test_cones.c - friction cones by the exact solver: answers known on paper, conditions on random
+ * problems, degenerate ones, and those that have no answer. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/layout.h"
+#include "../../src/lu.h"
+#include "../../src/scan.h"
+#include "support.h"
+
+static const lcplug_friction cones[] = {LCPLUG_FRICTION_CONE, LCPLUG_FRICTION_COULOMB};
+
+static lcplug_info solve(instance *p, lcplug_friction friction) {
+  lcplug_settings s = settings_for(LCPLUG_EXACT, friction);
+  lcplug_info info = instance_solve(p, &s);
+  ck_assert_int_eq(info.solver, LCPLUG_EXACT);
+  return info;
+}
+
+static void solve_well(instance *p, lcplug_friction friction) {
+  lcplug_info info = solve(p, friction);
+  ck_assert_msg(info.status == LCPLUG_SOLVED && info.residual <= 1e-8, "n %d, friction %d: %s, %g",
+                p->n, friction, lcplug_status_text(info.status), info.residual);
+  ck_assert_double_le(instance_conditions(p, friction), 1e-7);
+}
+
+/* A normal and `tangents` friction rows on a diagonal A, all with the same mu. */
+static instance *one_contact(int tangents, double normal_mass, double tangent_mass, double mu) {
+  instance *p = instance_create(1 + tangents);
+  instance_set(p, 0, 0, normal_mass);
+  p->lo[0] = 0.0;
+  for (int i = 1; i <= tangents; i++) {
+    instance_set(p, i, i, tangent_mass);
+    p->findex[i] = 0;
+    p->lo[i] = -mu, p->hi[i] = mu;
+  }
+  return p;
+}
+
+/* a x_n = b_n and c x_t = b_t if that is less than mu x_n; else x_t = mu x_n along b_t.  Any heading. */
+START_TEST(coulomb_on_one_contact) {
+  const double a = 2.0, c = 3.0, mu = 0.6, normals[] = {-1.0, 1.0, 4.0}, tangents[] = {0.0, 0.5, 2.0, 50.0};
+  for (int heading = 0; heading < 24; heading++)
+    for (int n = 0; n < 3; n++)
+      for (int t = 0; t < 4; t++) {
+        double angle = heading * M_PI / 12.0 + 0.01, pressed = fmax(normals[n], 0.0) / a;
+        double force = fmin(tangents[t] / c, mu * pressed);
+        instance *p = one_contact(2, a, c, mu);
+        p->b[0] = normals[n];
+        p->b[1] = tangents[t] * cos(angle), p->b[2] = tangents[t] * sin(angle);
+        solve_well(p, LCPLUG_FRICTION_COULOMB);
+        ck_assert_double_le(fabs(p->x[0] - pressed), 1e-8);
+        ck_assert_double_le(fabs(p->x[1] - force * cos(angle)), 1e-8 * (1.0 + tangents[t]));
+        ck_assert_double_le(fabs(p->x[2] - force * sin(angle)), 1e-8 * (1.0 + tangents[t]));
+        instance_free(p);
+      }
+}
+END_TEST
+
+/* The convex model: a contact that slides sits on the cone's ray r (1, mu d), where the energy is
+ * least at r = (b_n + mu |b_t|) / (a + mu^2 c), and lifts off at the gap mu |w_t|. */
+START_TEST(cone_on_one_contact) {
+  const double a = 2.0, c = 3.0, mu = 0.6;
+  for (int heading = 0; heading < 24; heading++) {
+    double angle = heading * M_PI / 12.0 + 0.01, ray = (1.0 + mu * 10.0) / (a + mu * mu * c);
+    instance *p = one_contact(2, a, c, mu);
+    p->b[0] = 1.0, p->b[1] = 10.0 * cos(angle), p->b[2] = 10.0 * sin(angle);
+    lcplug_info info = solve(p, LCPLUG_FRICTION_CONE);
+    ck_assert_double_le(fabs(p->x[0] - ray), 1e-8);
+    ck_assert_double_le(fabs(p->x[1] - mu * ray * cos(angle)), 1e-8);
+    ck_assert_double_le(fabs(info.gap - mu * hypot(p->w[1], p->w[2])), 1e-9);
+    ck_assert_double_le(fabs(p->w[0] - info.gap), 1e-7);
+    ck_assert_double_ge(info.gap, 1.0);
+    ck_assert(solve(p, LCPLUG_FRICTION_COULOMB).gap == 0.0);
+    instance_free(p);
+  }
+}
+END_TEST
+
+/* One friction row is a cone of two dimensions; its Coulomb friction is |x_t| <= mu x_n. */
+START_TEST(cone_of_two_dimensions) {
+  for (int sign = -1; sign <= 1; sign += 2) {
+    instance *p = one_contact(1, 2.0, 3.0, 0.5);
+    p->b[0] = 4.0, p->b[1] = sign * 30.0;
+    solve_well(p, LCPLUG_FRICTION_COULOMB);
+    ck_assert_double_le(fabs(p->x[1] - sign * 1.0), 1e-8);
+    solve_well(p, LCPLUG_FRICTION_CONE);
+    instance_free(p);
+  }
+}
+END_TEST
+
+/* mu_1 != mu_2: the force lies on the ellipse and opposes the slip in its own measure.  The conditions
+ * of support.c are the judge. */
+START_TEST(elliptic_cones) {
+  rng r = {7};
+  for (int k = 0; k < 200; k++) {
+    double mu1 = rng_magnitude(&r, -2, 1), mu2 = rng_magnitude(&r, -2, 1);
+    instance *p = instance_contacts(&r, 1 + k % 6, 3, 1e-6, mu1, mu2);
+    for (int f = 0; f < 2; f++) solve_well(p, cones[f]);
+    instance_free(p);
+  }
+}
+END_TEST
+
+/* mu 0 is no friction at all.  mu infinite sticks while the contact presses, and is nothing when it is
+ * open. */
+START_TEST(no_friction_and_endless_friction) {
+  for (int f = 0; f < 2; f++)
+    for (int pressed = 0; pressed < 2; pressed++) {
+      instance *p = one_contact(2, 2.0, 3.0, 0.0);
+      p->hi[2] = INFINITY, p->lo[2] = -INFINITY;
+      p->b[0] = pressed ? 4.0 : -4.0, p->b[1] = 6.0, p->b[2] = 600.0;
+      solve_well(p, cones[f]);
+      ck_assert(p->x[1] == 0.0);
+      ck_assert_double_le(fabs(p->x[0] - (pressed ? 2.0 : 0.0)), 1e-8);
+      ck_assert_double_le(fabs(p->x[2] - (pressed ? 200.0 : 0.0)), 1e-5);
+      instance_free(p);
+    }
+}
+END_TEST
+
+/* Rolling and spinning rows: bounded one by one by the normal of the cone that they stand beside. */
+START_TEST(rolling_rows) {
+  const double mu[] = {0.0, 0.5, 0.5, 0.1, 0.02}, b[] = {6.0, 0.3, 0.1, 9.0, -9.0};
+  instance *p = one_contact(4, 2.0, 3.0, 0.5);
+  for (int i = 0; i < 5; i++) {
+    p->b[i] = b[i];
+    if (i) p->hi[i] = mu[i], p->lo[i] = -mu[i];
+  }
+  solve_well(p, LCPLUG_FRICTION_COULOMB);
+  const double x[] = {3.0, 0.1, 0.1 / 3.0, 0.3, -0.06};
+  ck_assert_double_le(distance_max(p->x, x, 5), 1e-8);
+  solve_well(p, LCPLUG_FRICTION_CONE);
+  instance_free(p);
+}
+END_TEST
+
+/* Contacts of every kind among joints (free rows), motors and limits (intervals), on one random A. */
+static instance *mixture(rng *r, int n, int columns, double cfm) {
+  instance *p = instance_random(r, n, columns, cfm);
+  for (int i = 0; i < n;) {
+    int kind = rng_below(r, 5), rows = kind == 4 ? 5 : kind == 3 ? 3 : kind == 2 ? 2 : 1;
+    if (i + rows > n) rows = 1, kind = 0;
+    if (kind == 1) p->lo[i] = -rng_between(r, 0, 1), p->hi[i] = rng_between(r, 0, 1);
+    if (kind >= 2) p->lo[i] = 0.0;
+    for (int t = 1; t < rows; t++) {
+      p->findex[i + t] = i;
+      p->hi[i + t] = rng_below(r, 8) ? rng_between(r, 0.05, 0.8) : 0.0;
+      p->lo[i + t] = -p->hi[i + t];
+    }
+    i += rows;
+  }
+  return p;
+}
+
+START_TEST(cones_among_joints) {
+  rng r = {(uint64_t)_i + 11};
+  for (int k = 0; k < 60; k++) {
+    int n = 3 + rng_below(&r, 60);
+    instance *p = mixture(&r, n, n + 5, 1e-5), *q = instance_permuted(p, &r, NULL);
+    solve_well(p, cones[_i]);
+    solve_well(q, cones[_i]);
+    instance_free(p);
+    instance_free(q);
+  }
+}
+END_TEST
+
+/* Piles at all sizes: exact meets the conditions; and where w is unique, as the cone's is, it is what
+ * apgd finds. */
+START_TEST(piles) {
+  rng r = {(uint64_t)_i + 3};
+  const int contacts[] = {1, 2, 4, 9, 20, 45, 100, 250};
+  for (int k = 0; k < 8; k++) {
+    double mu = rng_between(&r, 0.1, 1.0), cfm = rng_magnitude(&r, -8, -3);
+    instance *p = instance_contacts(&r, contacts[k], 2 + contacts[k] / 3, cfm, mu, mu);
+    solve_well(p, cones[_i % 2]);
+    instance_free(p);
+  }
+}
+END_TEST
+
+START_TEST(w_is_what_apgd_finds) {
+  rng r = {5};
+  for (int k = 0; k < 12; k++) {
+    instance *p = instance_contacts(&r, 4 + 3 * k, 3 + k, 1e-2, 0.5, k % 2 ? 0.5 : 0.2);
+    instance *q = instance_copy(p);
+    lcplug_settings s = settings_for(LCPLUG_APGD, LCPLUG_FRICTION_CONE);
+    s.tol = 1e-11, s.max_iter = 200000;
+    double largest = 0.0;
+    for (int i = 0; i < p->n; i++) largest = fmax(largest, fabs(p->b[i]));
+    ck_assert_int_eq(instance_solve(q, &s).status, LCPLUG_SOLVED);
+    solve_well(p, LCPLUG_FRICTION_CONE);
+    ck_assert_double_le(distance_max(p->w, q->w, p->n), 1e-7 * largest);
+    instance_free(p);
+    instance_free(q);
+  }
+}
+END_TEST
+
+/* The same contact again and again, without CFM: A has rank 3, forces are not unique, w is. */
+START_TEST(redundant_contacts) {
+  for (int f = 0; f < 2; f++) {
+    rng r = {17};
+    instance *base = instance_contacts(&r, 1, 2, 0.0, 0.5, 0.5), *p = instance_create(12);
+    for (int i = 0; i < 12; i++) {
+      p->b[i] = base->b[i % 3], p->lo[i] = base->lo[i % 3], p->hi[i] = base->hi[i % 3];
+      p->findex[i] = base->findex[i % 3] < 0 ? -1 : i - i % 3;
+      for (int j = 0; j <= i; j++) instance_set(p, i, j, instance_at(base, i % 3, j % 3));
+    }
+    solve_well(p, cones[f]);
+    instance_free(p);
+    instance_free(base);
+  }
+}
+END_TEST
+
+/* A of low rank, b in its range. */
+START_TEST(singular_matrices) {
+  rng r = {(uint64_t)_i + 23};
+  for (int k = 0; k < 20; k++) {
+    int contacts = 4 + rng_below(&r, 12);
+    instance *p = instance_random(&r, 3 * contacts, contacts, 0.0);
+    for (int i = 0; i < p->n; i++) {
+      p->findex[i] = i % 3 ? i - i % 3 : -1;
+      p->hi[i] = i % 3 ? 0.4 : INFINITY, p->lo[i] = i % 3 ? -0.4 : 0.0;
+    }
+    solve_well(p, LCPLUG_FRICTION_CONE);
+    instance_free(p);
+  }
+}
+END_TEST
+
+/* One workspace for problems that grow and shrink gives the bits of a fresh one, and a size that it
+ * has seen costs no memory. */
+START_TEST(one_workspace_for_all_sizes) {
+  const int contacts[] = {1, 30, 5, 80, 2, 80, 30};
+  lcplug_workspace *kept = lcplug_workspace_create();
+  size_t bytes = 0;
+  for (int k = 0; k < 7; k++) {
+    rng r = {(uint64_t)contacts[k]};
+    instance *p = instance_contacts(&r, contacts[k], 2 + contacts[k] / 3, 1e-6, 0.5, 0.5);
+    lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_COULOMB);
+    lcplug_problem problem = instance_problem(p);
+    double *x = calloc((size_t)p->n, sizeof *x);
+    lcplug_solution solution = {.x = x};
+    ck_assert_int_eq(lcplug_solve(kept, &problem, &s, &solution, NULL), LCPLUG_OK);
+    solve_well(p, LCPLUG_FRICTION_COULOMB);
+    ck_assert_mem_eq(x, p->x, (size_t)p->n * sizeof *x);
+    if (k > 3) ck_assert_uint_eq(lcplug_workspace_bytes(kept), bytes);
+    bytes = lcplug_workspace_bytes(kept);
+    free(x);
+    instance_free(p);
+  }
+  lcplug_workspace_free(kept);
+}
+END_TEST
+
+/* Endless friction and a push that the normal cannot hold: pressed, x_n would have to pull; open, the
+ * bodies would meet.  No answer exists, and none is claimed. */
+START_TEST(no_solution_is_said) {
+  for (int f = 0; f < 2; f++)
+    for (int automatic = 0; automatic < 2; automatic++) {
+      instance *p = one_contact(1, 1.0, 1.0, INFINITY);
+      instance_set(p, 1, 0, 0.9);
+      p->b[0] = 0.1, p->b[1] = 1.0;
+      lcplug_settings s = settings_for(automatic ? LCPLUG_AUTO : LCPLUG_EXACT, cones[f]);
+      lcplug_info info = instance_solve(p, &s);
+      ck_assert_int_ne(info.status, LCPLUG_SOLVED);
+      ck_assert_double_ge(info.residual, 1e-3);
+      ck_assert_double_le(info.residual, 1.0);
+      instance_free(p);
+    }
+}
+END_TEST
+
+/* Numbers at the ends of the range: no trap, no NaN, never worse than no force. */
+START_TEST(wild_numbers_stay_finite) {
+  const double sizes[] = {1e-300, 1e-150, 1e150, 1e300}, mus[] = {1e-300, 1e-9, 1e9, 1e300};
+  for (int f = 0; f < 2; f++)
+    for (int k = 0; k < 16; k++) {
+      instance *p = one_contact(2, 2.0, 3.0, mus[k / 4]);
+      p->b[0] = sizes[k % 4], p->b[1] = 0.3 * sizes[k % 4], p->b[2] = -sizes[k % 4];
+      ck_assert_double_le(solve(p, cones[f]).residual, 1.0);
+      instance_free(p);
+    }
+}
+END_TEST
+
+START_TEST(time_limit_is_kept) {
+  rng r = {1};
+  instance *p = instance_contacts(&r, 200, 60, 1e-9, 0.5, 0.5);
+  lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_COULOMB);
+  s.time_limit = 1e-9;
+  lcplug_info info = instance_solve(p, &s);
+  ck_assert_int_eq(info.status, LCPLUG_TIME_LIMIT);
+  ck_assert_int_le(info.factorizations, 1);
+  instance_free(p);
+}
+END_TEST
+
+/* A that is symmetric to three digits only: the answer of its symmetric part is good to three digits,
+ * that of lcplug_solve_asymmetric to all. */
+START_TEST(asymmetric_matrices) {
+  rng r = {29};
+  for (int k = 0; k < 6; k++) {
+    instance *p = instance_contacts(&r, 6 + 4 * k, 4 + k, 1e-3, 0.5, 0.5);
+    size_t n = (size_t)p->n;
+    double *A = malloc(n * n * sizeof *A), residual;
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j <= i; j++) {
+        double value = instance_at(p, (int)i, (int)j), off = rng_between(&r, -1e-3, 1e-3);
+        A[i * n + j] = value * (1.0 + (i == j ? 0.0 : off));
+        A[j * n + i] = value * (1.0 - (i == j ? 0.0 : off));
+      }
+    solve_well(p, LCPLUG_FRICTION_COULOMB);
+    lcplug_workspace *workspace = lcplug_workspace_create();
+    lcplug_problem problem = instance_problem(p);
+    problem.A = A, problem.stride = n, problem.full = 1;
+    ck_assert_int_eq(lcplug_residual_asymmetric(workspace, &problem, LCPLUG_FRICTION_COULOMB, p->x, 1,
+                                                NULL, NULL, 0, &residual), LCPLUG_OK);
+    ck_assert_double_ge(residual, 1e-6);
+    lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_COULOMB);
+    lcplug_solution solution = {.x = p->x, .w = p->w};
+    lcplug_info info;
+    ck_assert_int_eq(lcplug_solve(workspace, &problem, &s, &solution, &info), LCPLUG_ERROR_ASYMMETRIC);
+    ck_assert_int_eq(lcplug_solve_asymmetric(workspace, &problem, &s, &solution, &info), LCPLUG_OK);
+    ck_assert_int_eq(info.status, LCPLUG_SOLVED);
+    ck_assert_double_le(info.residual, 1e-10);
+    lcplug_residual_asymmetric(workspace, &problem, LCPLUG_FRICTION_COULOMB, p->x, 1, NULL, NULL, 0,
+                               &residual);
+    ck_assert_double_le(residual, 1e-10);
+    A[1] = NAN;
+    ck_assert_int_eq(lcplug_solve_asymmetric(workspace, &problem, &s, &solution, &info), LCPLUG_ERROR_NOT_FINITE);
+    lcplug_workspace_free(workspace);
+    free(A);
+    instance_free(p);
+  }
+}
+END_TEST
+
+/* (A + E) x = r with random blocks E on the groups, by the factorization and by a product. */
+START_TEST(lu_solves_what_it_was_given) {
+  rng r = {(uint64_t)_i + 41};
+  instance *p = instance_contacts(&r, 1 + 25 * _i, 2 + 7 * _i, 1e-3, 0.5, 0.5);
+  lcplug_problem problem = instance_problem(p);
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  layout l;
+  lower_triangle lower;
+  cholesky c;
+  lu f;
+  ck_assert_int_eq(lcplug_layout_build(&l, &problem, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_scan(&lower, &problem, &l, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_lu_begin(&f, &c, workspace), LCPLUG_OK);
+  double *x = calloc((size_t)p->n, sizeof *x), *right = calloc((size_t)p->n, sizeof *x);
+  double *blocks = calloc(3 * (size_t)p->n, sizeof *x);
+  for (int i = 0; i < p->n; i++) x[i] = right[i] = rng_between(&r, -1, 1);
+  lcplug_lu_load(&f);
+  for (int i = 0; i < p->n; i += 3) {
+    double *block = blocks + 3 * i;
+    for (int k = 0; k < 9; k++) block[k] = rng_between(&r, -1, 1) + (k % 4 == 0 ? 3.0 : 0.0);
+    lcplug_lu_add_block(&f, i, 3, block);
+    lcplug_lu_add(&f, i + 2, i, 0.25), block[6] += 0.25;
+    lcplug_lu_add(&f, i, i + 1, -0.5), block[1] -= 0.5;
+  }
+  lcplug_lu_factor(&f);
+  lcplug_lu_solve(&f, x);
+  for (int i = 0; i < p->n; i++) {
+    double sum = instance_row_product(p, i, x);
+    for (int k = 0; k < 3; k++) sum += blocks[3 * i + k] * x[i - i % 3 + k];
+    ck_assert_double_le(fabs(sum - right[i]), 1e-9);
+  }
+  free(x), free(right), free(blocks);
+  lcplug_workspace_free(workspace);
+  instance_free(p);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("cones");
+  TCase *paper = support_case(suite, "on paper"), *random = support_case(suite, "random");
+  TCase *odd = support_case(suite, "odd");
+  tcase_add_test(paper, coulomb_on_one_contact);
+  tcase_add_test(paper, cone_on_one_contact);
+  tcase_add_test(paper, cone_of_two_dimensions);
+  tcase_add_test(paper, no_friction_and_endless_friction);
+  tcase_add_test(paper, rolling_rows);
+  tcase_add_test(random, elliptic_cones);
+  tcase_add_loop_test(random, cones_among_joints, 0, 2);
+  tcase_add_loop_test(random, piles, 0, 4);
+  tcase_add_test(random, w_is_what_apgd_finds);
+  tcase_add_test(odd, redundant_contacts);
+  tcase_add_loop_test(odd, singular_matrices, 0, 2);
+  tcase_add_test(odd, one_workspace_for_all_sizes);
+  tcase_add_test(odd, no_solution_is_said);
+  tcase_add_test(odd, wild_numbers_stay_finite);
+  tcase_add_test(odd, time_limit_is_kept);
+  tcase_add_test(odd, asymmetric_matrices);
+  tcase_add_loop_test(odd, lu_solves_what_it_was_given, 0, 5);
+  return support_run(suite);
+}
