@@ -171,7 +171,7 @@ static void lines_ball(void) {
 }
 
 static double move_tower(double seconds) { return physics_tower(6, seconds); }
-static double move_wall(double seconds) { return physics_wall(5, seconds); }
+static double move_wall(double seconds) { return physics_wall(4, seconds); }
 static double move_cards(double seconds) { return physics_cards(2, seconds); }
 static double move_tall_cards(double seconds) { return physics_cards(3, seconds); }
 static double move_arch(double seconds) { return physics_arch(11, 0.12, seconds); }
@@ -183,7 +183,7 @@ static const struct {
   double least; /* mm that it has to move; 0: it stands */
 } buildings[] = {
     {"tower of 6 boxes moves, mm", move_tower, 0},
-    {"wall of 5 x 5 bricks moves, mm", move_wall, 0},
+    {"wall of 4 x 4 bricks moves, mm", move_wall, 0},
     {"card house of 2 storeys moves, mm", move_cards, 0},
     {"card house of 3 storeys moves, mm", move_tall_cards, 0},
     {"arch, thickness 0.12 of the radius, moves, mm", move_arch, 0},
