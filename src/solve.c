@@ -408,10 +408,10 @@ static lcplug_error judge_other(job *j, const other_answer *a, int as_given, dou
   error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
                              j->bound, j->workspace);
   if (error) return error;
-  if (as_given) multiply_as_given(j);
+  if (as_given) error = apply_as_given(j, j->problem);
   else j->op.table->apply(&j->op, j->x, j->Ax);
-  *residual = lcplug_residual_natural(&j->model, j->x, j->Ax);
-  return LCPLUG_OK;
+  if (!error) *residual = lcplug_residual_natural(&j->model, j->x, j->Ax);
+  return error;
 }
 
 static lcplug_error residual_of(lcplug_workspace *workspace, const lcplug_problem *problem,
@@ -500,7 +500,7 @@ lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *
                              const double *lo, const double *hi, size_t bounds_step,
                              double *residual) {
   other_answer answer = {x, lo, hi, x_step, bounds_step};
-  return residual_of(workspace, problem, friction, answer, 0, residual);
+  return residual_of(workspace, problem, friction, answer, problem && problem->full, residual);
 }
 
 lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace, const lcplug_problem *problem,

@@ -28,8 +28,9 @@ struct scene {
   dThreadingThreadPoolID pool; /* 0: the thread that steps the scene does all the work */
   dSpaceID space;
   dJointGroupID contact_group;
-  dSurfaceParameters surface; /* of every contact */
-  int friction_along_x;       /* the first friction axis is the world's x */
+  dSurfaceParameters surface; /* of every contact; with dContactFDir1 the first axis is the world's x */
+  scene_contact_maker *make_contacts; /* further ones, at each step */
+  void *maker_data;
   int contacts;               /* of the last step */
   double step;
   int quick;                  /* iterations of dWorldQuickStep; 0: dWorldStep */
@@ -130,13 +131,10 @@ static void remember_body(scene *s, dBodyID body) {
 }
 
 static dBodyID add_body(scene *s, shape what, double x, double y, double z) {
-  dBodyID body = dBodyCreate(s->world);
   dMass mass;
   what.mass(&mass, what.total_mass, what.size);
-  dBodySetMass(body, &mass);
-  dBodySetPosition(body, x, y, z);
+  dBodyID body = scene_add_body(s, &mass, x, y, z);
   dGeomSetBody(what.geom(s->space, what.size), body);
-  remember_body(s, body);
   return body;
 }
 
@@ -434,7 +432,7 @@ static void build_vehicles(scene *s) {
 static void build_slider(scene *s) {
   const double speed = 3, direction = s->angle * PI / 180;
   add_floor(s);
-  s->friction_along_x = 1;
+  s->surface.mode |= dContactFDir1;
   for (int i = 0; i < s->size; i++) {
     dBodyID body = add_body(s, box(1, 1, 0.2, 1), 0, 4.0 * i, 0.1);
     dBodySetLinearVel(body, speed * cos(direction), speed * sin(direction), 0);
@@ -535,6 +533,8 @@ static void build_rolling(scene *s) {
   }
 }
 
+static void build_nothing(scene *s) { (void)s; }
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 typedef struct kind {
@@ -562,7 +562,11 @@ static const kind kinds[] = {
 
 #define KINDS ((int)(sizeof kinds / sizeof *kinds))
 
+/* Not listed: there is nothing to see in it. */
+static const kind empty = {"empty", 1, build_nothing, "a world for bodies of the caller's own"};
+
 static const kind *find_kind(const char *name) {
+  if (name && !strcmp(name, empty.name)) return &empty;
   for (int i = 0; name && i < KINDS; i++)
     if (!strcmp(kinds[i].name, name)) return &kinds[i];
   return NULL;
@@ -670,6 +674,14 @@ void scene_free(scene *s) {
   free(s);
 }
 
+void scene_add_contact(scene *s, dContact *contact, dBodyID a, dBodyID b) {
+  contact->surface = s->surface;
+  if (s->surface.mode & dContactFDir1)
+    memcpy(contact->fdir1, (dVector3){1, 0, 0}, sizeof contact->fdir1);
+  dJointAttach(dJointCreateContact(s->world, s->contact_group, contact), a, b);
+  s->contacts++;
+}
+
 /* Called by ODE for each pair of geoms that may touch. */
 static void add_contacts(void *data, dGeomID first, dGeomID second) {
   scene *s = data;
@@ -678,15 +690,7 @@ static void add_contacts(void *data, dGeomID first, dGeomID second) {
   if (!a && !b) return;
   if (a && b && dAreConnectedExcluding(a, b, dJointTypeContact)) return;
   int count = dCollide(first, second, MAX_CONTACTS_PER_PAIR, &contact[0].geom, sizeof *contact);
-  for (int i = 0; i < count; i++) {
-    contact[i].surface = s->surface;
-    if (s->friction_along_x) {
-      contact[i].surface.mode |= dContactFDir1;
-      memcpy(contact[i].fdir1, (dVector3){1, 0, 0}, sizeof contact[i].fdir1);
-    }
-    dJointAttach(dJointCreateContact(s->world, s->contact_group, &contact[i]), a, b);
-  }
-  s->contacts += count;
+  for (int i = 0; i < count; i++) scene_add_contact(s, &contact[i], a, b);
 }
 
 static double thread_seconds(void) {
@@ -698,12 +702,41 @@ static double thread_seconds(void) {
 void scene_step(scene *s) {
   s->contacts = 0;
   dSpaceCollide(s->space, s, add_contacts);
+  if (s->make_contacts) s->make_contacts(s, s->maker_data);
   double start = thread_seconds();
   if (s->quick) dWorldQuickStep(s->world, s->step);
   else dWorldStep(s->world, s->step);
   s->solve_seconds += thread_seconds() - start;
   dJointGroupEmpty(s->contact_group);
 }
+
+/* ---- bodies of the caller's own -------------------------------------------------------------- */
+
+dBodyID scene_add_box(scene *s, const double *sides, double mass, double x, double y, double z) {
+  return add_body(s, box(sides[0], sides[1], sides[2], mass), x, y, z);
+}
+
+dBodyID scene_add_sphere(scene *s, double radius, double mass, double x, double y, double z) {
+  return add_body(s, sphere(radius, mass), x, y, z);
+}
+
+dBodyID scene_add_body(scene *s, const dMass *mass, double x, double y, double z) {
+  dBodyID body = dBodyCreate(s->world);
+  dBodySetMass(body, mass);
+  dBodySetPosition(body, x, y, z);
+  remember_body(s, body);
+  return body;
+}
+
+void scene_make_contacts(scene *s, scene_contact_maker *make, void *data) {
+  s->make_contacts = make;
+  s->maker_data = data;
+}
+
+dSpaceID scene_space(scene *s) { return s->space; }
+dSurfaceParameters *scene_surface(scene *s) { return &s->surface; }
+
+/* ---- what it is now -------------------------------------------------------------------------- */
 
 dWorldID scene_world(scene *s) { return s->world; }
 int scene_bodies(scene *s) { return s->count; }

@@ -25,7 +25,7 @@ typedef struct scene scene; /* a world, its space, its contact joints and its bo
 
 /* What to build.  Start from scene_config_default(). */
 typedef struct scene_config {
-  const char *kind; /* a name from scene_kinds() */
+  const char *kind; /* a name from scene_kinds(), or "empty" */
   int size;         /* how many of what scene_note() tells; 0: the kind's own default */
   double mu;        /* friction coefficient of every contact; dInfinity is allowed */
   double cfm;       /* the world's constraint force mixing */
@@ -67,6 +67,23 @@ void scene_free(scene *s);
 dWorldID scene_world(scene *s);
 int scene_bodies(scene *s);
 dBodyID scene_body(scene *s, int index);
+
+/* ---- bodies of the caller's own: for the kind "empty", or beside those of a kind --------------- */
+
+/* With scene_add_body there is no geom: its contacts are the caller's. */
+dBodyID scene_add_box(scene *s, const double *sides, double mass, double x, double y, double z);
+dBodyID scene_add_sphere(scene *s, double radius, double mass, double x, double y, double z);
+dBodyID scene_add_body(scene *s, const dMass *mass, double x, double y, double z);
+
+/* Of every contact.  With dContactFDir1 the first friction axis is the world's x. */
+dSurfaceParameters *scene_surface(scene *s);
+dSpaceID scene_space(scene *s);
+
+/* Calls `make` in each step, after the geoms have met; it adds contacts with scene_add_contact, which
+ * fills in the surface and the friction axis.  A body of NULL is the world. */
+typedef void scene_contact_maker(scene *s, void *data);
+void scene_make_contacts(scene *s, scene_contact_maker *make, void *data);
+void scene_add_contact(scene *s, dContact *contact, dBodyID a, dBodyID b);
 
 int scene_contacts(const scene *s);         /* contact points of the last step */
 double scene_solve_seconds(const scene *s); /* CPU time of this thread in dWorldStep, all steps */
