@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "exact.h"
+#include "finite.h"
 #include "fpenv.h"
 #include "iterate.h"
 #include "lanes.h"
@@ -302,6 +303,7 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
   j->solver = j->settings->solver;
   error = is_exact(j) ? run_exact(j) : run_stages(j);
   if (error) return error;
+  if (j->solver == LCPLUG_AUTO) j->solver = j->it.solver;
   write_solution(j, solution);
   write_info(j, info);
   return LCPLUG_OK;
@@ -382,14 +384,19 @@ static void take_bounds(job *j, const double *lo, const double *hi, size_t step)
   }
 }
 
-/* A x with both triangles. */
-static void multiply_as_given(job *j) {
-  const lcplug_problem *p = j->problem;
-  for (int i = 0; i < p->n; i++) {
-    const double *row = p->A + (size_t)j->layout.row[i] * p->stride;
+/* A x by the full matrix as it was given: a judge needs no symmetry. */
+static lcplug_error apply_as_given(job *j, const lcplug_problem *given) {
+  for (int i = 0; i < j->layout.n; i++) {
+    const double *row = given->A + (size_t)j->layout.row[i] * given->stride;
+    uint64_t not_finite = 0;
     j->Ax[i] = 0.0;
-    for (int k = 0; k < p->n; k++) j->Ax[i] += row[j->layout.row[k]] * j->x[k];
+    for (int k = 0; k < j->layout.n; k++) {
+      not_finite |= lcplug_not_finite(row[j->layout.row[k]]);
+      j->Ax[i] += row[j->layout.row[k]] * j->x[k];
+    }
+    if (not_finite) return LCPLUG_ERROR_NOT_FINITE;
   }
+  return LCPLUG_OK;
 }
 
 typedef struct other_answer {
@@ -493,20 +500,4 @@ lcplug_error lcplug_system_residual(lcplug_workspace *workspace, const lcplug_sy
   lcplug_workspace_reset(workspace);
   lcplug_fpenv_leave(host);
   return error;
-}
-
-lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
-                             lcplug_friction friction, const double *x, size_t x_step,
-                             const double *lo, const double *hi, size_t bounds_step,
-                             double *residual) {
-  other_answer answer = {x, lo, hi, x_step, bounds_step};
-  return residual_of(workspace, problem, friction, answer, problem && problem->full, residual);
-}
-
-lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace, const lcplug_problem *problem,
-                                        lcplug_friction friction, const double *x, size_t x_step,
-                                        const double *lo, const double *hi, size_t bounds_step,
-                                        double *residual) {
-  other_answer answer = {x, lo, hi, x_step, bounds_step};
-  return residual_of(workspace, problem, friction, answer, 1, residual);
 }
