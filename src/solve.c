@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "exact.h"
-#include "finite.h"
 #include "fpenv.h"
 #include "iterate.h"
 #include "model.h"
@@ -80,7 +79,6 @@ static lcplug_error store_matrix(job *j) {
   const lcplug_problem *p = j->problem;
   lcplug_matrix matrix = j->settings->matrix;
   lcplug_error error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
-  if (!error && p->full) error = lcplug_problem_check_symmetry(p);
   if (error) return error;
   double density = 2.0 * (double)j->lower.begin[p->n] / ((double)p->n * p->n);
   if (matrix == LCPLUG_MATRIX_AUTO)
@@ -90,6 +88,11 @@ static lcplug_error store_matrix(job *j) {
   return matrix == LCPLUG_MATRIX_DENSE
              ? lcplug_operator_dense(&j->op, p, &j->layout, j->workspace)
              : lcplug_operator_sparse(&j->op, &j->lower, &j->layout, j->workspace);
+}
+
+static lcplug_error store_symmetric(job *j) {
+  lcplug_error error = store_matrix(j);
+  return !error && j->problem->full ? lcplug_problem_check_symmetry(j->problem) : error;
 }
 
 /* Orders the rows and takes what every way of solving needs. */
@@ -140,7 +143,7 @@ static void judge(job *j) {
 }
 
 static lcplug_error run_stages(job *j) {
-  lcplug_error error = store_matrix(j);
+  lcplug_error error = store_symmetric(j);
   if (!error && j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
     error = run_stage(j, STAGE_NORMALS);
     if (!error) freeze_bounds(j);
@@ -299,46 +302,66 @@ static void take_bounds(job *j, const double *lo, const double *hi, size_t step)
   }
 }
 
-/* A x by the full matrix as it was given: a judge needs no symmetry. */
-static lcplug_error apply_as_given(job *j, const lcplug_problem *given) {
-  for (int i = 0; i < j->layout.n; i++) {
-    const double *row = given->A + (size_t)j->layout.row[i] * given->stride;
-    uint64_t not_finite = 0;
+/* A x with both triangles. */
+static void multiply_as_given(job *j) {
+  const lcplug_problem *p = j->problem;
+  for (int i = 0; i < p->n; i++) {
+    const double *row = p->A + (size_t)j->layout.row[i] * p->stride;
     j->Ax[i] = 0.0;
-    for (int k = 0; k < j->layout.n; k++) {
-      not_finite |= lcplug_not_finite(row[j->layout.row[k]]);
-      j->Ax[i] += row[j->layout.row[k]] * j->x[k];
-    }
-    if (not_finite) return LCPLUG_ERROR_NOT_FINITE;
+    for (int k = 0; k < p->n; k++) j->Ax[i] += row[j->layout.row[k]] * j->x[k];
   }
+}
+
+typedef struct other_answer {
+  const double *x, *lo, *hi;
+  size_t x_step, bounds_step;
+} other_answer;
+
+static lcplug_error judge_other(job *j, const other_answer *a, int as_given, double *residual) {
+  lcplug_error error = begin_job(j);
+  if (!error) error = as_given ? store_matrix(j) : store_symmetric(j);
+  if (error) return error;
+  size_t x_step = a->x_step ? a->x_step : 1, bounds_step = a->bounds_step ? a->bounds_step : 1;
+  for (int i = 0; i < j->layout.n; i++) j->x[i] = a->x[(size_t)j->layout.row[i] * x_step];
+  if (a->lo && a->hi) take_bounds(j, a->lo, a->hi, bounds_step);
+  else freeze_bounds(j);
+  error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
+                             j->bound, j->workspace);
+  if (error) return error;
+  if (as_given) multiply_as_given(j);
+  else j->op.table->apply(&j->op, j->x, j->Ax);
+  *residual = lcplug_residual_natural(&j->model, j->x, j->Ax);
   return LCPLUG_OK;
+}
+
+static lcplug_error residual_of(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                lcplug_friction friction, other_answer answer, int as_given,
+                                double *residual) {
+  lcplug_settings settings = lcplug_settings_default();
+  settings.friction = friction;
+  if (!workspace || !problem || !residual || lcplug_settings_check(&settings))
+    return LCPLUG_ERROR_ARGUMENT;
+  if (problem->n > 0 && !answer.x) return LCPLUG_ERROR_ARGUMENT;
+  fpenv host = lcplug_fpenv_enter();
+  job j = {.workspace = workspace, .problem = problem, .settings = &settings};
+  lcplug_error error = judge_other(&j, &answer, as_given, residual);
+  lcplug_workspace_reset(workspace);
+  lcplug_fpenv_leave(host);
+  return error;
 }
 
 lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
                              lcplug_friction friction, const double *x, size_t x_step,
                              const double *lo, const double *hi, size_t bounds_step,
                              double *residual) {
-  lcplug_settings settings = lcplug_settings_default();
-  settings.friction = friction;
-  if (!workspace || !problem || !residual || lcplug_settings_check(&settings))
-    return LCPLUG_ERROR_ARGUMENT;
-  if (problem->n > 0 && !x) return LCPLUG_ERROR_ARGUMENT;
-  fpenv host = lcplug_fpenv_enter();
-  lcplug_problem lower = *problem;
-  lower.full = 0;
-  job j = {.workspace = workspace, .problem = &lower, .settings = &settings};
-  lcplug_error error = begin_job(&j);
-  if (!error) error = store_matrix(&j);
-  if (!error) {
-    for (int i = 0; i < j.layout.n; i++) j.x[i] = x[(size_t)j.layout.row[i] * (x_step ? x_step : 1)];
-    if (lo && hi) take_bounds(&j, lo, hi, bounds_step ? bounds_step : 1);
-    else freeze_bounds(&j);
-    error = lcplug_model_build(&j.model, &j.layout, &j.op, last_stage(friction), j.bound, workspace);
-  }
-  if (!error && problem->full) error = apply_as_given(&j, problem);
-  else if (!error) j.op.table->apply(&j.op, j.x, j.Ax);
-  if (!error) *residual = lcplug_residual_natural(&j.model, j.x, j.Ax);
-  lcplug_workspace_reset(workspace);
-  lcplug_fpenv_leave(host);
-  return error;
+  other_answer answer = {x, lo, hi, x_step, bounds_step};
+  return residual_of(workspace, problem, friction, answer, 0, residual);
+}
+
+lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                        lcplug_friction friction, const double *x, size_t x_step,
+                                        const double *lo, const double *hi, size_t bounds_step,
+                                        double *residual) {
+  other_answer answer = {x, lo, hi, x_step, bounds_step};
+  return residual_of(workspace, problem, friction, answer, 1, residual);
 }

@@ -7,14 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "progress.h"
 #include "tools.h"
 
-enum { MOST_CORRECTIONS = 50, MOST_REPEATS = 1000 };
+enum { MOST_REPEATS = 1000 };
 /* Times below this are too close to the clock's own: such solves are repeated within one measurement. */
 static const double SHORTEST = 50e-6;
-/* Residuals below this are as good as 0, whatever the matrix. */
-static const double ROUNDING = 1e-13;
 
 static double cpu_seconds(void) {
   struct timespec now;
@@ -50,15 +47,11 @@ void seat_free(solve_seat *seat) {
   free(seat->w);
   free(seat->lo);
   free(seat->hi);
-  free(seat->b);
-  free(seat->before);
-  free(seat->guess);
-  free(seat->skew);
 }
 
 static void make_room(solve_seat *seat, int rows) {
   if (rows <= seat->rows && seat->x) return;
-  double **arrays[] = {&seat->x, &seat->w, &seat->lo, &seat->hi, &seat->b, &seat->before, &seat->guess};
+  double **arrays[] = {&seat->x, &seat->w, &seat->lo, &seat->hi};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
     *arrays[i] = tool_resize(*arrays[i], (size_t)rows + 1, sizeof(double));
   seat->rows = rows;
@@ -66,105 +59,22 @@ static void make_room(solve_seat *seat, int rows) {
 
 /* ---- one solve ------------------------------------------------------------------------------------- */
 
-static lcplug_error solve_once(solve_seat *seat, const lcplug_problem *problem,
-                               const lcplug_settings *settings, outcome *o) {
+static outcome solve_timed(solve_seat *seat, const lcplug_record *record, const lcplug_settings *settings) {
+  lcplug_problem given = lcplug_record_as_given(record);
   lcplug_solution solution = {.x = seat->x, .w = seat->w, .lo = seat->lo, .hi = seat->hi};
   lcplug_info info = {0};
-  lcplug_error error = lcplug_solve(seat->workspace, problem, settings, &solution, &info);
-  if (error) return error;
-  o->solver = info.solver;
-  o->status = info.status;
-  o->residual = info.residual;
-  o->gap = info.gap;
-  o->iterations += info.iterations;
-  o->factorizations += info.factorizations;
-  o->solves++;
-  return LCPLUG_OK;
-}
-
-/* Collects W - S, half the difference of the two triangles, below the diagonal; above it is the negative. */
-static void collect_skew(solve_seat *seat, const lcplug_record *record) {
-  size_t n = (size_t)record->problem.n;
-  seat->skews = 0;
-  for (size_t i = 0; record->W && i < n; i++)
-    for (size_t j = 0; j < i; j++) {
-      double half = 0.5 * (record->W[i * n + j] - record->W[j * n + i]);
-      if (half == 0) continue;
-      if (seat->skews == seat->skew_room)
-        seat->skew = tool_resize(seat->skew, seat->skew_room = 2 * seat->skew_room + 64, sizeof *seat->skew);
-      seat->skew[seat->skews++] = (skew_element){(int)i, (int)j, half};
-    }
-}
-
-/* seat->b = b - (W - S) x; returns the largest change in it. */
-static double correct_right_side(solve_seat *seat, const lcplug_record *record, const double *x) {
-  const lcplug_problem *p = &record->problem;
-  double change = 0;
-  for (int i = 0; i < p->n; i++) {
-    seat->before[i] = seat->b[i];
-    seat->b[i] = p->b[(size_t)i * p->b_step];
-  }
-  for (size_t k = 0; k < seat->skews; k++) {
-    const skew_element *e = &seat->skew[k];
-    seat->b[e->row] -= e->value * x[e->column];
-    seat->b[e->column] += e->value * x[e->row];
-  }
-  for (int i = 0; i < p->n; i++) change = fmax(change, fabs(seat->b[i] - seat->before[i]));
-  return change;
-}
-
-static double largest_right_side(const lcplug_problem *p) {
-  double largest = 0;
-  for (int i = 0; i < p->n; i++) largest = fmax(largest, fabs(p->b[(size_t)i * p->b_step]));
-  return largest;
-}
-
-static lcplug_error judge_as_given(solve_seat *seat, const lcplug_record *record, lcplug_friction friction,
-                                   double *residual) {
-  lcplug_problem given = lcplug_record_as_given(record);
-  return lcplug_residual(seat->workspace, &given, friction, seat->x, 1, seat->lo, seat->hi, 1, residual);
-}
-
-/* Solves with S until the right side moves less than the residual that is left anyway, and the residual by
- * W is as good as that by S, or gets no better. */
-static lcplug_error solve_asymmetric(solve_seat *seat, const lcplug_record *record,
-                                     const lcplug_settings *settings, outcome *o) {
-  lcplug_problem problem = record->problem;
-  lcplug_settings inner = *settings;
-  size_t bytes = (size_t)problem.n * sizeof(double);
-  double unit = largest_right_side(&problem), best = INFINITY, started = progress_seconds();
-  problem.b = seat->b;
-  problem.b_step = 1;
-  problem.x0 = seat->guess;
-  memset(seat->guess, 0, bytes);
-  memset(seat->b, 0, bytes);
-  correct_right_side(seat, record, seat->guess);
-  for (int k = 0; k < MOST_CORRECTIONS; k++) {
-    lcplug_error error = solve_once(seat, &problem, &inner, o);
-    if (error) return error;
-    memcpy(seat->guess, seat->x, bytes);
-    double moved = correct_right_side(seat, record, seat->x), left = fmax(o->residual, ROUNDING);
-    bool last = k == MOST_CORRECTIONS - 1;
-    if (settings->time_limit > 0) {
-      inner.time_limit = settings->time_limit - (progress_seconds() - started);
-      last |= inner.time_limit <= 0;
-    }
-    if (!last && moved > left * unit) continue;
-    error = judge_as_given(seat, record, settings->friction, &o->residual);
-    if (error || o->residual <= fmax(settings->tol, 1.001 * left)) return error;
-    if (last || o->residual > 0.9 * best) break;
-    best = o->residual;
-  }
-  if (o->status == LCPLUG_SOLVED) o->status = LCPLUG_STALLED;
-  return LCPLUG_OK;
-}
-
-static void multiply_as_given(const lcplug_record *record, const double *x, double *w) {
-  size_t n = (size_t)record->problem.n;
-  for (size_t i = 0; i < n; i++) {
-    w[i] = -record->problem.b[i * record->problem.b_step];
-    for (size_t j = 0; j < n; j++) w[i] += record->W[i * n + j] * x[j];
-  }
+  double started = cpu_seconds();
+  lcplug_error error = (record->W ? lcplug_solve_asymmetric : lcplug_solve)(seat->workspace, &given, settings,
+                                                                            &solution, &info);
+  return (outcome){.error = error,
+                   .solver = info.solver,
+                   .friction = settings->friction,
+                   .status = info.status,
+                   .iterations = info.iterations,
+                   .factorizations = info.factorizations,
+                   .residual = info.residual,
+                   .gap = info.gap,
+                   .seconds = cpu_seconds() - started};
 }
 
 /* ---- open, sticking, sliding ----------------------------------------------------------------------- */
@@ -206,15 +116,6 @@ static void count_contacts(const solve_seat *seat, const lcplug_problem *p, outc
 
 /* ---- all of it ------------------------------------------------------------------------------------- */
 
-static outcome solve_timed(solve_seat *seat, const lcplug_record *record, const lcplug_settings *settings) {
-  outcome o = {.friction = settings->friction};
-  double started = cpu_seconds();
-  o.error = record->W ? solve_asymmetric(seat, record, settings, &o)
-                      : solve_once(seat, &record->problem, settings, &o);
-  o.seconds = cpu_seconds() - started;
-  return o;
-}
-
 /* Seconds of one solve, from as many as the clock needs. */
 static double measure(solve_seat *seat, const lcplug_record *record, const lcplug_settings *settings,
                       double last) {
@@ -228,10 +129,8 @@ outcome outcome_of(solve_seat *seat, const lcplug_record *record, const lcplug_s
                    int repeats) {
   double times[MOST_REPEATS];
   make_room(seat, record->problem.n);
-  collect_skew(seat, record);
   outcome o = solve_timed(seat, record, settings);
   if (o.error) return o;
-  if (record->W) multiply_as_given(record, seat->x, seat->w);
   count_contacts(seat, &record->problem, &o);
   if (repeats > MOST_REPEATS) repeats = MOST_REPEATS;
   double last = o.seconds;
@@ -286,7 +185,6 @@ void outcome_json(json *j, const outcome *o) {
   json_string(j, "status", outcome_text(o));
   json_whole(j, "iterations", o->iterations);
   json_whole(j, "factorizations", o->factorizations);
-  json_whole(j, "solves", o->solves);
   json_number(j, "residual", o->residual);
   json_number(j, "gap", o->gap);
   json_number(j, "seconds", o->seconds);

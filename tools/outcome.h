@@ -1,7 +1,4 @@
-/* outcome.h - one problem solved by one setting, and what came out: shared by solve, replay and compare.
- *
- * A matrix that is not quite symmetric is solved by its symmetric part S, with the rest moved to the
- * right side, b - (W - S) x, again and again until the residual by W as given stays. */
+/* outcome.h - one problem solved by one setting, and what came out: shared by solve, replay and compare. */
 #ifndef LCPLUG_OUTCOME_H
 #define LCPLUG_OUTCOME_H
 
@@ -15,27 +12,18 @@ typedef struct outcome {
   lcplug_solver solver;
   lcplug_friction friction;
   lcplug_status status;
-  long iterations, factorizations; /* of all solves */
-  int solves;      /* 1, and more for a matrix that is not symmetric */
+  long iterations, factorizations;
   double residual; /* by the matrix as given */
   double gap;      /* friction=cone: the relaxation */
   double seconds;  /* CPU time of this thread, median over the repeats */
   int contacts, open, sticking, sliding;
 } outcome;
 
-typedef struct skew_element {
-  int row, column;
-  double value;
-} skew_element;
-
 /* Room for the problems of one command, one after the other. */
 typedef struct solve_seat {
   lcplug_workspace *workspace;
   int rows;
   double *x, *w, *lo, *hi;
-  double *b, *before, *guess; /* for a matrix that is not symmetric: right side now and before, last x */
-  skew_element *skew;         /* W - S below the diagonal */
-  size_t skews, skew_room;
 } solve_seat;
 
 solve_seat seat_create(void);

@@ -262,6 +262,15 @@ LCPLUG_API lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_p
                                      const lcplug_settings *settings, lcplug_solution *solution,
                                      lcplug_info *info);
 
+/* As lcplug_solve, for an A that is symmetric only to a few digits (at most about 1 %), such as files of
+ * measured or rounded problems hold.  Both triangles are read, whatever problem->full says.  Solves
+ * with the symmetric part again and again, what is left moved to the right side; info counts all
+ * rounds, and its residual is that of A as given.  tol 0 is 1e-10.  Allocates a copy of A. */
+LCPLUG_API lcplug_error lcplug_solve_asymmetric(lcplug_workspace *workspace,
+                                                const lcplug_problem *problem,
+                                                const lcplug_settings *settings,
+                                                lcplug_solution *solution, lcplug_info *info);
+
 /* The one judge of an answer: the natural residual, unit-free, 0 for an exact answer and 1 for the
  * worst constraint violation that no force at all would leave.
  *
@@ -270,12 +279,19 @@ LCPLUG_API lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_p
  * over blocks i (a friction cone, or one row), s_i the mean diagonal element of the block, w = A x -
  * b, and w^ = w, or for Coulomb friction w + mu |w_t| e_n.  With friction=ode the frozen bounds of
  * the friction rows are needed: pass them in lo and hi as lcplug_solve returned them (step
- * bounds_step); NULL takes mu |x_n| with the x given.  Infinity if x is not finite.  A problem with
- * `full` set is judged by its matrix as given, symmetric or not. */
+ * bounds_step); NULL takes mu |x_n| with the x given.  Infinity if x is not finite. */
 LCPLUG_API lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
                                         lcplug_friction friction, const double *x, size_t x_step,
                                         const double *lo, const double *hi, size_t bounds_step,
                                         double *residual);
+
+/* The same with both triangles of A as they are, symmetric or not. */
+LCPLUG_API lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace,
+                                                   const lcplug_problem *problem,
+                                                   lcplug_friction friction, const double *x,
+                                                   size_t x_step, const double *lo,
+                                                   const double *hi, size_t bounds_step,
+                                                   double *residual);
 
 #ifdef __cplusplus
 }

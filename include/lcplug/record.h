@@ -26,7 +26,7 @@ typedef enum lcplug_format { LCPLUG_FORMATS(LCPLUG_FORMAT_CODE) } lcplug_format;
 typedef struct lcplug_record {
   lcplug_problem problem; /* a dense lower triangle; upper elements mean nothing */
   const double *W;        /* A as the file has it, n x n by rows, if that is not symmetric, else NULL.
-                             problem.A is then its symmetric part; lcplug_record_as_given judges by W */
+                             problem.A is then its symmetric part; see lcplug_record_as_given */
   lcplug_format format;   /* of the file that it was read from */
   const double *x;        /* the first solver's answer, or NULL */
   double seconds;         /* its time */
@@ -42,7 +42,8 @@ LCPLUG_API lcplug_error lcplug_record_read(const char *path, lcplug_record **rec
                                            size_t size);
 LCPLUG_API void lcplug_record_free(lcplug_record *record);
 
-/* The problem with A as the file has it, for lcplug_residual: the full W if there is one. */
+/* The problem with A as the file has it, for lcplug_solve_asymmetric and lcplug_residual_asymmetric: the full
+ * W if there is one.  Without one A has no upper triangle: lcplug_solve and lcplug_residual. */
 LCPLUG_API lcplug_problem lcplug_record_as_given(const lcplug_record *record);
 
 /* Writes record->problem and the fields beside it.  The file appears under its name only when it is

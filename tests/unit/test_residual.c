@@ -314,16 +314,17 @@ END_TEST
 
 /* A = (2 1; 0 2), b = (2 2), x >= 0.  The answer is (1/2 1); at (1 1) w = (1 0), half of what is left
  * without any force.  The symmetric part would have said otherwise. */
-START_TEST(a_full_matrix_is_judged_as_given) {
+START_TEST(an_asymmetric_matrix_is_judged_as_given) {
   const double A[] = {2, 1, 0, 2}, b[] = {2, 2}, lo[] = {0, 0}, hi[] = {INFINITY, INFINITY};
   const double xs[][2] = {{0.5, 1}, {1, 1}, {0, 0}}, expected[] = {0, 0.5, 1};
   lcplug_problem p = lcplug_problem_default();
-  p.n = 2, p.A = A, p.stride = 2, p.full = 1, p.b = b, p.lo = lo, p.hi = hi;
+  p.n = 2, p.A = A, p.stride = 2, p.b = b, p.lo = lo, p.hi = hi;
   lcplug_workspace *workspace = lcplug_workspace_create();
   for (int i = 0; i < 3; i++) {
     double residual = -1;
-    ck_assert_int_eq(lcplug_residual(workspace, &p, LCPLUG_FRICTION_ODE, xs[i], 1, NULL, NULL, 0, &residual),
-                     LCPLUG_OK);
+    ck_assert_int_eq(
+        lcplug_residual_asymmetric(workspace, &p, LCPLUG_FRICTION_ODE, xs[i], 1, NULL, NULL, 0, &residual),
+        LCPLUG_OK);
     ck_assert_double_eq_tol(residual, expected[i], 1e-15);
   }
   lcplug_workspace_free(workspace);
@@ -346,6 +347,6 @@ int main(void) {
   tcase_add_test(tests, frozen_bounds_are_the_judge);
   tcase_add_test(tests, rows_of_zeros);
   tcase_add_test(tests, special_coefficients);
-  tcase_add_test(tests, a_full_matrix_is_judged_as_given);
+  tcase_add_test(tests, an_asymmetric_matrix_is_judged_as_given);
   return support_run(suite);
 }
