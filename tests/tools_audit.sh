@@ -48,7 +48,7 @@ read -r upstream_failed lcplug_failed <<<"$(failed pgs)"
 is "pgs with three sweeps: upstream is judged as before" "$(messages tower-plain)" "$upstream_failed"
 less "pgs with three sweeps fails" 0 "$lcplug_failed"
 
-if python=$(pyode); then
+if python_with ode; then
   script=${abs_top_srcdir:-.}/tests/preload/pyode_scene.py
   plain python-plain "$python" "$script"
   audited python "$python" "$script"

@@ -38,7 +38,7 @@ run errors "$lcplug" replay --files "$folder/tower"
 is "upstream's failures are in the records" "$(grep -c 'LCP internal error' "$folder/tower-plain.err")" \
   "$(out errors | awk '$(NF - 2) == 1' | grep -c .)"
 
-if python=$(pyode); then
+if python_with ode; then
   script=${abs_top_srcdir:-.}/tests/preload/pyode_scene.py
   plain python-plain "$python" "$script"
   captured python -- "$python" "$script"

@@ -151,12 +151,12 @@ if command -v xmoto >/dev/null && [ -z "${APPS:-}" ]; then
 fi
 
 # Python programs print their poses; with RTLD_LOCAL there is nothing to watch from outside.
-if /usr/bin/python3 -c 'import ode' 2>/dev/null; then
+if python_with ode; then
   script=${abs_top_srcdir:-.}/tests/preload/pyode_scene.py
   for step in step quick; do
-    plain "pyode-$step-plain" /usr/bin/python3 "$script" 1500 $step
+    plain "pyode-$step-plain" "$python" "$script" 1500 $step
     for round in 1 2; do
-      swapped "pyode-$step-$round" stats=1,quickstep=step /usr/bin/python3 "$script" 1500 $step
+      swapped "pyode-$step-$round" stats=1,quickstep=step "$python" "$script" 1500 $step
     done
     is "pyode, $step: runs as long" "$(out "pyode-$step-plain" | wc -l)" "$(out "pyode-$step-1" | wc -l)"
     is "pyode, $step: twice the same positions" "$(out "pyode-$step-1")" "$(out "pyode-$step-2")"

@@ -14,8 +14,6 @@
 #include <BulletDynamics/MLCPSolvers/btDantzigSolver.h>
 #include <BulletDynamics/MLCPSolvers/btMLCPSolver.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -184,18 +182,6 @@ static bool pile(Scene &s, int steps) {
 }
 
 int main(int count, char **arguments) {
-  static const struct {
-    const char *name;
-    bool (*run)(Scene &, int);
-  } scenes[] = {
-      {"tower", tower}, {"slope", slope}, {"chain", chain}, {"motor", motor}, {"pile", pile}};
-  for (auto &entry : scenes)
-    if (count > 1 && !std::strcmp(arguments[1], entry.name)) {
-      Scene scene;
-      bool right = entry.run(scene, count > 2 ? std::atoi(arguments[2]) : 0);
-      scene.print();
-      return right ? 0 : 1;
-    }
-  std::fprintf(stderr, "usage: bullet_scene tower|slope|chain|motor|pile [STEPS]\n");
-  return 2;
+  static const named_scene<Scene> scenes[] = {{"tower", tower}, {"slope", slope}, {"chain", chain}, {"motor", motor}, {"pile", pile}};
+  return run_named(scenes, count, arguments);
 }

@@ -9,9 +9,6 @@
 //   boxes fall into a heap: none falls through the floor
 //
 // The last line tells how often DART went to its second solver.
-#include <cstdlib>
-#include <cstring>
-
 #include <dart/dart.hpp>
 #include <dart/constraint/BallJointConstraint.hpp>
 
@@ -187,18 +184,7 @@ static bool pile(Scene &s, int steps) {
 }
 
 int main(int count, char **arguments) {
-  static const struct {
-    const char *name;
-    bool (*run)(Scene &, int);
-  } scenes[] = {{"tower", tower}, {"slope", slope}, {"limit", limit},
-                {"loop", loop},   {"servo", servo}, {"pile", pile}};
-  for (auto &entry : scenes)
-    if (count > 1 && !std::strcmp(arguments[1], entry.name)) {
-      Scene scene;
-      bool right = entry.run(scene, count > 2 ? std::atoi(arguments[2]) : 0);
-      scene.print();
-      return right ? 0 : 1;
-    }
-  std::fprintf(stderr, "usage: dart_scene tower|slope|limit|loop|servo|pile [STEPS]\n");
-  return 2;
+  static const named_scene<Scene> scenes[] = {{"tower", tower}, {"slope", slope}, {"limit", limit},
+                                            {"loop", loop},   {"servo", servo}, {"pile", pile}};
+  return run_named(scenes, count, arguments);
 }

@@ -10,8 +10,8 @@ for precision in double single; do
   doctor "Bullet, $precision" "$program"
   # Four contacts under one box are redundant: which of their equal answers is taken decides the torque.
   scene "$precision-slope" 1e-3 "$program" slope
-  scene "$precision-chain" $rounding "$program" chain 90
-  scene "$precision-motor" $rounding "$program" motor
+  scene "$precision-chain" "$rounding" "$program" chain 90
+  scene "$precision-motor" "$rounding" "$program" motor
   # Upstream gives up on half of the tower's steps, and the engine's impulses then leave other forces.
   scene "$precision-tower" 1e-2 "$program" tower
   scene "$precision-pile" - "$program" pile

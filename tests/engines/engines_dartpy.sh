@@ -4,14 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
-python=
-for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
-  if "$candidate" -c 'import dartpy' 2>/dev/null; then
-    python=$("$candidate" -c 'import sys; print(sys.executable)')
-    break
-  fi
-done
-[ -n "$python" ] || skip "no python3 here can import dartpy (package python3-dartpy)"
+python_with dartpy || skip "no python3 here can import dartpy (package python3-dartpy)"
 LD_PRELOAD=$preload "$python" -c '' 2>/dev/null || skip "the preload object is sanitized"
 
 script=${abs_top_srcdir:-.}/tests/engines/dartpy_scene.py

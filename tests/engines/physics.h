@@ -7,7 +7,33 @@
 #define LCPLUG_TESTS_ENGINES_PHYSICS_H
 
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+// A named scene: builds itself in the engine's `Scene`, steps it (0: as often as it likes), and tells
+// whether what it measured is right.
+template <class Scene> struct named_scene {
+  const char *name;
+  bool (*run)(Scene &, int steps);
+};
+
+// What main does: PROGRAM SCENE [STEPS].
+template <class Scene, std::size_t Count>
+int run_named(const named_scene<Scene> (&scenes)[Count], int count, char **arguments) {
+  for (const auto &entry : scenes)
+    if (count > 1 && !std::strcmp(arguments[1], entry.name)) {
+      Scene scene;
+      bool right = entry.run(scene, count > 2 ? std::atoi(arguments[2]) : 0);
+      scene.print();
+      return right ? 0 : 1;
+    }
+  std::fprintf(stderr, "usage: %s SCENE [STEPS], SCENE one of", arguments[0]);
+  for (const auto &entry : scenes) std::fprintf(stderr, " %s", entry.name);
+  std::fprintf(stderr, "\n");
+  return 2;
+}
 
 inline void print_body(int index, double x, double y, double z, double qw, double qx, double qy,
                        double qz) {

@@ -67,6 +67,19 @@ run() {
   echo $? >"$folder/$name.status"
 }
 
+# python_with MODULE: sets $python to an interpreter that can import it.  The first python3 may be one
+# that knows nothing of the system's packages, or a wrapper script, which would be preloaded, too.
+python_with() {
+  local candidate
+  for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
+    if "$candidate" -c "import $1" 2>/dev/null; then
+      python=$("$candidate" -c 'import sys; print(sys.executable)')
+      return 0
+    fi
+  done
+  return 1
+}
+
 # plain NAME PROGRAM ARGUMENT...: the program as it is.
 plain() { run "$@"; }
 
@@ -98,14 +111,4 @@ apart() {
   paste -d ' ' <(grep '^body' "$folder/$1.out") <(grep '^body' "$folder/$2.out") |
     awk 'NF != 18 { bad = 1 } { for (i = 3; i <= 9; i++) { d = $i - $(i + 9); if (d < 0) d = -d
       if (!(d <= most)) most = d } } END { print bad || !NR ? 1e300 : most + 0 }'
-}
-
-# pyode: prints the path of a Python interpreter that can import ode; fails if there is none.  The first
-# python3 may know nothing of the system's packages, and a wrapper script would be preloaded, too.
-pyode() {
-  local candidate
-  for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
-    "$candidate" -c 'import ode, sys; ode.World(); print(sys.executable)' 2>/dev/null && return
-  done
-  return 1
 }

@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
-python=$(pyode) || skip "no python3 here can import ode (package python3-pyode)"
+python_with ode || skip "no python3 here can import ode (package python3-pyode)"
 script=${abs_top_srcdir:-.}/tests/preload/pyode_scene.py
 
 plain plain "$python" "$script"

@@ -37,12 +37,12 @@ is "without contacts: counted all the same" 1 "$(counted flying "$redirected")"
 
 # A libode that was opened with RTLD_LOCAL.
 script=${abs_top_srcdir:-.}/tests/preload/pyode_scene.py
-if /usr/bin/python3 -c 'import ode' 2>/dev/null; then
-  plain python-step /usr/bin/python3 "$script" 60
-  plain python-quick /usr/bin/python3 "$script" 60 quick
-  swapped python-off - /usr/bin/python3 "$script" 60 quick
+if python_with ode; then
+  plain python-step "$python" "$script" 60
+  plain python-quick "$python" "$script" 60 quick
+  swapped python-off - "$python" "$script" 60 quick
   is "python: off, no bit changes" "$(out python-quick)" "$(out python-off)"
-  swapped python-on quickstep=step,solver=upstream /usr/bin/python3 "$script" 60 quick
+  swapped python-on quickstep=step,solver=upstream "$python" "$script" 60 quick
   is "python: on, the engine's dWorldStep" "$(out python-step)" "$(out python-on)"
 else
   echo "not tested: python3 cannot import ode (package python3-pyode)"
