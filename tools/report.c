@@ -292,8 +292,9 @@ static void write_method(FILE *page, const audit *a) {
   char text[NUMBER_TEXT];
   fputs(
       "<section><h2>How this was measured</h2><p class=\"soft\">The program ran once. On every "
-      "call both solvers got the same bytes; times are CPU time of the calling thread. If lcplug "
-      "missed its tolerance and asked upstream, upstream&rsquo;s time counts as lcplug&rsquo;s, "
+      "call both solvers got the same bytes, upstream first; times are CPU time of the calling "
+      "thread. Neither finds the caches as warm as it would alone, which is felt in calls of a few "
+      "microseconds. If lcplug missed its tolerance and asked upstream, upstream&rsquo;s time counts as lcplug&rsquo;s, "
       "too",
       page);
   if (a->fell_back) fprintf(page, " (%s calls)", group_digits(a->fell_back, text));
