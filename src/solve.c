@@ -60,16 +60,20 @@ typedef struct job {
   iteration it;
 } job;
 
-/* One scan finds the nonzeros and checks them; then the operator that suits their number. */
+static int is_exact(const job *j) {
+  return j->settings->solver == LCPLUG_EXACT || j->settings->solver == LCPLUG_AUTO;
+}
+
+/* One scan finds the nonzeros and checks them; then the operator that suits their number.  Exact, which
+ * factorizes blocks, takes products by blocks too. */
 static lcplug_error store_matrix(job *j) {
   const lcplug_problem *p = j->problem;
   lcplug_matrix matrix = j->settings->matrix;
   lcplug_error error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
   if (error) return error;
   double density = 2.0 * (double)j->lower.begin[p->n] / ((double)p->n * p->n);
-  if (matrix == LCPLUG_MATRIX_AUTO)
-    matrix = p->n < SMALLEST_SPARSE || density > DENSEST_SPARSE ? LCPLUG_MATRIX_DENSE
-                                                                : LCPLUG_MATRIX_SPARSE;
+  int dense = !is_exact(j) && (p->n < SMALLEST_SPARSE || density > DENSEST_SPARSE);
+  if (matrix == LCPLUG_MATRIX_AUTO) matrix = dense ? LCPLUG_MATRIX_DENSE : LCPLUG_MATRIX_SPARSE;
   j->matrix = matrix;
   return matrix == LCPLUG_MATRIX_DENSE
              ? lcplug_operator_dense(&j->op, p, &j->layout, j->workspace)
@@ -188,10 +192,6 @@ static lcplug_error run_exact(job *j) {
   lcplug_error error = run_boxes(j);
   int over = j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT;
   return error || over || j->settings->friction == LCPLUG_FRICTION_ODE ? error : run_newton(j);
-}
-
-static int is_exact(const job *j) {
-  return j->settings->solver == LCPLUG_EXACT || j->settings->solver == LCPLUG_AUTO;
 }
 
 static void begin_iteration(job *j, double started) {
