@@ -148,6 +148,7 @@ static lcplug_error run_boxes(job *j) {
   box_source source;
   lcplug_matrix matrix = j->settings->matrix;
   int dense = matrix == LCPLUG_MATRIX_AUTO ? p->n <= LARGEST_DENSE : matrix == LCPLUG_MATRIX_DENSE;
+  dense |= p->n == 0; /* there is no pattern to analyze */
   lcplug_error error = p->full ? lcplug_problem_check_symmetry(p) : LCPLUG_OK;
   if (!error && !dense) error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
   if (!error)
