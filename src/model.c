@@ -54,7 +54,7 @@ static double cone_violation(const force_set *s, double scale, const double *x, 
   double q[SET_MOST_ROWS], p[SET_MOST_ROWS], far = 0.0;
   for (int i = 0; i < s->rows; i++) q[i] = scale * x[i] - w[i];
   lcplug_project(s, q, p);
-  for (int i = 0; i < s->rows; i++) far = hypot(far, scale * x[i] - p[i]);
+  for (int i = 0; i < s->rows; i++) far = lcplug_length(far, scale * x[i] - p[i]);
   return far;
 }
 

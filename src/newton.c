@@ -22,6 +22,8 @@ enum { MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10 };
 static const double NEAR = 0.3;
 /* What eps is multiplied by in the beginning, at best, and before the path counts as lost. */
 static const double BRISK = 0.2, FASTEST = 1e-3, SLOWEST = 0.9;
+/* From a guess that leaves less than this the path begins at so much of its residual. */
+static const double GOOD_GUESS = 0.5, WARM_EPS = 0.01;
 /* The stiffness of the first, hasty try, and of all others. */
 static const double STIFF = 1.0, SOFT = 0.1;
 /* Of the first eps: where the exact conditions are tried first, and how much later the next time. */
@@ -214,7 +216,7 @@ lcplug_error lcplug_newton_solve(const model *m, cholesky *factor, iteration *it
   memcpy(v.now.x, it->x, (size_t)m->n * sizeof(double));
   m->op->table->apply(m->op, v.now.x, v.now.Ax);
   m->op->table->diagonal(m->op, v.diagonal);
-  v.now.eps = v.smooth.unit * fmin(1.0, it->residual);
+  v.now.eps = v.smooth.unit * (it->residual < GOOD_GUESS ? WARM_EPS * it->residual : 1.0);
   it->status = LCPLUG_ITERATION_LIMIT;
   int before = it->iterations;
   (m->coulomb ? solve_coulomb : solve_cone)(&v, it);

@@ -22,7 +22,7 @@ void lcplug_set_couple(force_set *s, const double *x) {
 
 double lcplug_slip(const force_set *s, const double *w) {
   if (s->kind != SET_CONE && s->kind != SET_ELLIPSE) return 0.0;
-  return s->rows > 2 ? hypot(s->mu[0] * w[1], s->mu[1] * w[2]) : fabs(s->mu[0] * w[1]);
+  return s->rows > 2 ? lcplug_length(s->mu[0] * w[1], s->mu[1] * w[2]) : fabs(s->mu[0] * w[1]);
 }
 
 static void project_free(const force_set *s, const double *q, double *x) {
@@ -39,11 +39,11 @@ static void project_interval(const force_set *s, const double *q, double *x) {
  * direction is (cosine, sine) of the cone's angle. */
 static void project_circular_cone(const force_set *s, const double *q, double *x) {
   double mu = s->mu[0], n = q[0], t1 = q[1], t2 = s->rows > 2 ? q[2] : 0.0;
-  double t = s->rows > 2 ? hypot(t1, t2) : fabs(t1), scale = 1.0;
+  double t = s->rows > 2 ? lcplug_length(t1, t2) : fabs(t1), scale = 1.0;
   if (mu * t <= -n) {
     n = scale = 0.0;
   } else if (t > mu * n) {
-    double cosine = 1.0 / hypot(1.0, mu), sine = mu * cosine, length = cosine * n + sine * t;
+    double cosine = 1.0 / lcplug_length(1.0, mu), sine = mu * cosine, length = cosine * n + sine * t;
     n = cosine * length;
     scale = sine * (length / t);
   }

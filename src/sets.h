@@ -5,6 +5,8 @@
 #ifndef LCPLUG_SETS_H
 #define LCPLUG_SETS_H
 
+#include <math.h>
+
 typedef enum set_kind {
   SET_FREE,     /* x any number                                        */
   SET_INTERVAL, /* lo <= x <= hi; lo == hi == 0 is a row without force  */
@@ -15,6 +17,12 @@ typedef enum set_kind {
 } set_kind;
 
 enum { SET_MOST_ROWS = 3 };
+
+/* sqrt(a^2 + b^2): hypot where squares could overflow or vanish, and much faster elsewhere. */
+static inline double lcplug_length(double a, double b) {
+  double square = a * a + b * b;
+  return square > 1e-280 && square < 1e280 ? sqrt(square) : hypot(a, b);
+}
 
 typedef struct force_set {
   set_kind kind;

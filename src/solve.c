@@ -100,7 +100,15 @@ static lcplug_error store_rows(job *j) {
   return LCPLUG_OK;
 }
 
-/* One scan finds the nonzeros and checks them; then the operator that suits their number. */
+/* Who has a native system does not want its A formed for cones, unless he says so. */
+static int is_exact(const job *j) {
+  if (j->settings->solver == LCPLUG_AUTO)
+    return !j->system || lcplug_exact_offers(j->settings->friction, &j->layout);
+  return j->settings->solver == LCPLUG_EXACT;
+}
+
+/* One scan finds the nonzeros and checks them; then the operator that suits their number.  Exact, which
+ * factorizes blocks, takes products by blocks too. */
 static lcplug_error store_matrix(job *j) {
   if (j->system) return store_rows(j);
   const lcplug_problem *p = j->problem;
@@ -108,9 +116,8 @@ static lcplug_error store_matrix(job *j) {
   lcplug_error error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
   if (error) return error;
   double density = 2.0 * (double)j->lower.begin[p->n] / ((double)p->n * p->n);
-  if (matrix == LCPLUG_MATRIX_AUTO)
-    matrix = p->n < SMALLEST_SPARSE || density > DENSEST_SPARSE ? LCPLUG_MATRIX_DENSE
-                                                                : LCPLUG_MATRIX_SPARSE;
+  int dense = !is_exact(j) && (p->n < SMALLEST_SPARSE || density > DENSEST_SPARSE);
+  if (matrix == LCPLUG_MATRIX_AUTO) matrix = dense ? LCPLUG_MATRIX_DENSE : LCPLUG_MATRIX_SPARSE;
   j->matrix = matrix;
   return matrix == LCPLUG_MATRIX_DENSE
              ? lcplug_operator_dense(&j->op, p, &j->layout, j->workspace)
@@ -189,6 +196,7 @@ static lcplug_error store_for_exact(job *j, box_source *source) {
   const lcplug_problem *p = j->problem;
   lcplug_matrix matrix = j->settings->matrix;
   int dense = matrix == LCPLUG_MATRIX_AUTO ? p->n <= LARGEST_DENSE : matrix == LCPLUG_MATRIX_DENSE;
+  dense |= p->n == 0; /* there is no pattern to analyze */
   if (j->system) {
     lcplug_error error = store_rows(j);
     if (!error) error = lcplug_jacobian_lower(&j->lower, &j->jacobian, j->workspace);
@@ -244,13 +252,6 @@ static lcplug_error run_exact(job *j) {
   lcplug_error error = run_boxes(j);
   int over = j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT;
   return error || over || j->settings->friction == LCPLUG_FRICTION_ODE ? error : run_newton(j);
-}
-
-/* Who has a native system does not want its A formed for cones, unless he says so. */
-static int is_exact(const job *j) {
-  if (j->settings->solver == LCPLUG_AUTO)
-    return !j->system || lcplug_exact_offers(j->settings->friction, &j->layout);
-  return j->settings->solver == LCPLUG_EXACT;
 }
 
 static void begin_iteration(job *j, double started) {
