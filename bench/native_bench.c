@@ -5,7 +5,7 @@
  * per solve does not count; times are CPU time of the thread but where cores are compared, and the
  * least of several runs, as other programs only ever add to it.
  *
- *     native_bench [--output FILE] [--quick] */
+ *     native_bench [--output FILE] [--quick] [--only PART] */
 #define _GNU_SOURCE
 #include <math.h>
 #include <ode/ode.h>
@@ -364,23 +364,27 @@ static void bench_exact(int count) {
   spheres_free(s);
 }
 
+static int is_wanted(const char *only, const char *part) { return !only || !strcmp(only, part); }
+
 int main(int argc, char **argv) {
   static const int sweeps[] = {700, 3400, 10000, 33400}, gradients[] = {1000, 10000, 100000, 300000};
   int quick = 0;
+  const char *only = NULL;
   for (int k = 1; k < argc; k++) {
     if (!strcmp(argv[k], "--quick")) quick = 1;
+    else if (!strcmp(argv[k], "--only") && k + 1 < argc) only = argv[++k];
     else if (!strcmp(argv[k], "--output") && k + 1 < argc) record = fopen(argv[++k], "w");
-    else require(0, "usage: native_bench [--output FILE] [--quick]");
+    else require(0, "usage: native_bench [--output FILE] [--quick] [--only sweeps|gradient|warm|cores|exact]");
   }
   if (quick) repeats = 2;
   dInitODE2(0);
   say("# The native path, measured\n\nPiles of spheres in a box; written by `make bench-native`, explained in "
       "doc/native.md.\n\n");
-  bench_sweeps(sweeps, quick ? 2 : 4);
-  bench_gradient(gradients, quick ? 2 : 4);
-  bench_warm_start(quick ? 500 : 1000);
-  bench_cores(quick ? 10000 : 100000);
-  bench_exact(quick ? 200 : 600);
+  if (is_wanted(only, "sweeps")) bench_sweeps(sweeps, quick ? 2 : 4);
+  if (is_wanted(only, "gradient")) bench_gradient(gradients, quick ? 2 : 4);
+  if (is_wanted(only, "warm")) bench_warm_start(quick ? 500 : 1000);
+  if (is_wanted(only, "cores")) bench_cores(quick ? 10000 : 100000);
+  if (is_wanted(only, "exact")) bench_exact(quick ? 200 : 600);
   dCloseODE();
   if (record) fclose(record);
   return 0;
