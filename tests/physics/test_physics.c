@@ -75,7 +75,7 @@ END_TEST
 START_TEST(buildings_stand) {
   const double few_drops = 5e-3;
   ck_assert_double_le(physics_tower(6, 1), few_drops);
-  ck_assert_double_le(physics_wall(4, 0.5), few_drops);
+  ck_assert_double_le(physics_wall(3, 0.5), few_drops);
   ck_assert_double_le(physics_cards(2, 0.5), few_drops);
   ck_assert_double_le(physics_arch(11, 0.12, 1), few_drops);
 }
