@@ -3,21 +3,18 @@
 
 #include <string.h>
 
-/* Pairs of doubles are what every 64-bit processor has (SSE2, NEON); the compiler splits them where
- * it has not. */
-typedef double pair __attribute__((vector_size(16), may_alias));
-typedef double loose_pair __attribute__((vector_size(16), may_alias, aligned(8)));
+#include "pair.h"
 
 #define NAME(x) portable_##x
 #define TARGET
 #define VEC pair
 #define WIDTH 2
 #define TALL 4
-#define LOAD(p) (*(const pair *)(p))
-#define STORE(p, v) (*(pair *)(p) = (v))
-#define LOAD_ANYWHERE(p) (*(const loose_pair *)(p))
-#define STORE_ANYWHERE(p, v) (*(loose_pair *)(p) = (v))
-#define SPREAD(p) ((pair){*(p), *(p)})
+#define LOAD(p) pair_at(p)
+#define STORE(p, v) pair_put((p), (v))
+#define LOAD_ANYWHERE(p) pair_at(p)
+#define STORE_ANYWHERE(p, v) pair_put((p), (v))
+#define SPREAD(p) pair_of(*(p))
 #define ZERO ((pair){0.0, 0.0})
 #define MUL(a, b) ((a) * (b))
 #define ADD(a, b) ((a) + (b))

@@ -70,8 +70,8 @@ static void dense_state_add(const linop *op, double *state, int first, int rows,
 }
 
 static const linop_table dense_table = {
-    LCPLUG_MATRIX_DENSE, dense_apply,      dense_diagonal,  dense_diagonal_block,
-    dense_state_size,    dense_apply,      dense_state_read, dense_state_add,
+    dense_apply,      dense_diagonal, dense_diagonal_block, dense_state_size,
+    dense_apply, dense_state_read, dense_state_add,
 };
 
 lcplug_error lcplug_operator_dense(linop *op, const lcplug_problem *p, const layout *l,

@@ -132,8 +132,8 @@ static void jacobian_state_add(const linop *op, double *state, int first, int ro
 }
 
 static const linop_table jacobian_table = {
-    LCPLUG_MATRIX_JACOBIAN, jacobian_apply,       jacobian_diagonal,   jacobian_diagonal_block,
-    jacobian_state_size,    jacobian_state_begin, jacobian_state_read, jacobian_state_add,
+    jacobian_apply,      jacobian_diagonal, jacobian_diagonal_block, jacobian_state_size,
+    jacobian_state_begin, jacobian_state_read, jacobian_state_add,
 };
 
 void lcplug_operator_jacobian(linop *op, jacobian *j) {

@@ -73,8 +73,8 @@ static void sparse_state_add(const linop *op, double *state, int first, int rows
 }
 
 static const linop_table sparse_table = {
-    LCPLUG_MATRIX_SPARSE, sparse_apply,      sparse_diagonal,  sparse_diagonal_block,
-    sparse_state_size,    sparse_apply,      sparse_state_read, sparse_state_add,
+    sparse_apply,      sparse_diagonal, sparse_diagonal_block, sparse_state_size,
+    sparse_apply, sparse_state_read, sparse_state_add,
 };
 
 /* What the construction needs per group while it runs. */

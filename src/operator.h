@@ -15,7 +15,6 @@
 typedef struct linop linop;
 
 typedef struct linop_table {
-  lcplug_matrix matrix;
   /* y = A x */
   void (*apply)(const linop *op, const double *x, double *y);
   /* d[i] = A_ii of every row; block = rows first .. first + rows - 1 of the diagonal, row-major */

@@ -11,7 +11,6 @@
 
 #include <math.h>
 
-
 /* In units of w: what does not count as wrong.  Of the diagonal: a pivot that has vanished. */
 static const double WRONG = 1e-12, TINY_PIVOT = 1e-13;
 enum { MOST_PIVOTS_PER_ROW = 3 };
