@@ -1191,8 +1191,9 @@ END_TEST
 /* Problems that once were not solved, from tests/data.  Forces of 1e11 leave a residual of 1e-7 by rounding
  * alone; no digit is asked for that a double has not got. */
 START_TEST(captured_problems_are_solved) {
-  const char *const names[] = {"interior-point-circles.lcp", "hard/forces-of-1e11.lcp"};
-  const double most[] = {1e-10, 1e-6};
+  const char *const names[] = {"interior-point-circles.lcp", "hard/forces-of-1e11.lcp",
+                               "hard/wall-cfm-0.lcp"};
+  const double most[] = {1e-10, 1e-6, 1e-10};
   const char *source = getenv("abs_top_srcdir");
   char path[4096], message[256] = "";
   lcplug_record *record;
@@ -1262,6 +1263,6 @@ int main(void) {
   tcase_add_loop_test(limits, guesses_do_not_change_the_answer, 0, SIZES);
   tcase_add_test(limits, forces_beyond_double);
   tcase_add_test(limits, memory_follows_the_nonzeros);
-  tcase_add_loop_test(limits, captured_problems_are_solved, 0, 2);
+  tcase_add_loop_test(limits, captured_problems_are_solved, 0, 3);
   return support_run(suite);
 }
