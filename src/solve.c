@@ -19,6 +19,7 @@
 #include "problem.h"
 #include "settings.h"
 #include "small.h"
+#include "small_cones.h"
 #include "system.h"
 #include "tiny.h"
 
@@ -227,12 +228,55 @@ static lcplug_error sweep_after(job *j) {
   return error;
 }
 
+/* Whether the problem is one for the short ways; they leave what they do not like to the general one. */
+static int is_small(const lcplug_problem *p) {
+  return p->api == PROBLEM_API && p->n > 0 && p->n <= SMALL_MOST_IN_ALL && p->nub >= 0 &&
+         p->stride >= (size_t)p->n && p->A && p->b && p->b_step && p->bounds_step && !p->full && !p->x0;
+}
+
+/* The shortest way for friction=ode that will have the problem; 0 if none has solved it. */
+static int solve_small(lcplug_workspace *workspace, const lcplug_problem *p, lcplug_solution *solution,
+                       lcplug_info *info) {
+  double tol = solvers[LCPLUG_EXACT].tol;
+  int tiny = p->n <= TINY_MOST_ROWS ? lcplug_tiny_solve(p, tol, solution, info) : 0;
+  return tiny == 1 || lcplug_small_solve(workspace, p, tol, tiny == 0, NULL, solution, info);
+}
+
+/* Friction=ode is quickly solved.  Where nothing slides its answer is right for cones too, and else it is
+ * near one.  The status says whether that was enough. */
+static lcplug_error run_small_cones(job *j) {
+  lcplug_info info;
+  lcplug_solution nearby = {.x = TAKE(j->workspace, double, j->layout.n)};
+  if (!nearby.x) return LCPLUG_ERROR_MEMORY;
+  j->it.status = LCPLUG_STALLED;
+  if (!solve_small(j->workspace, j->problem, &nearby, &info)) return LCPLUG_OK;
+  lcplug_error error = lcplug_operator_dense(&j->op, j->problem, &j->layout, j->workspace);
+  if (!error)
+    error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
+                               j->bound, j->workspace);
+  if (error) return error;
+  for (int i = 0; i < j->layout.n; i++) j->x[i] = nearby.x[j->layout.row[i]];
+  j->matrix = LCPLUG_MATRIX_DENSE;
+  j->it.iterations = info.iterations;
+  j->it.factorizations = info.factorizations;
+  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace) &&
+      j->layout.n <= SMALL_CONES_MOST_ROWS)
+    error = lcplug_small_cones_solve(&j->model, &j->it, j->workspace);
+  return error;
+}
+
 /* Friction cones: the general way to store A, and a factorization beside it. */
 static lcplug_error run_newton(job *j) {
   box_source source;
   int is_auto = j->settings->solver == LCPLUG_AUTO;
   int cones = last_stage(j->settings->friction) >= STAGE_CONE;
   if (is_auto && cones && j->settings->tol == 0.0) j->it.tol = CONE_TOLERANCE;
+  if (cones && is_small(j->problem) && j->settings->matrix != LCPLUG_MATRIX_SPARSE) {
+    lcplug_error error = run_small_cones(j);
+    if (!error && j->it.status == LCPLUG_SOLVED) judge(j);
+    if (error || j->it.status == LCPLUG_SOLVED) return error;
+    set_guess(j);
+  }
   lcplug_error error = store_symmetric(j);
   if (!error && j->system) error = lcplug_jacobian_lower(&j->lower, &j->jacobian, j->workspace);
   if (!error) error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
@@ -312,11 +356,9 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
 
 lcplug_info lcplug_info_default(void) { return (lcplug_info){.api = INFO_API}; }
 
-/* Whether the short way may be tried; it leaves what it does not like to the general one. */
-static int is_small(const lcplug_problem *p, const lcplug_settings *s) {
-  return p->api == PROBLEM_API && p->n > 0 && p->n <= SMALL_MOST_IN_ALL && p->nub >= 0 &&
-         p->stride >= (size_t)p->n && p->A && p->b && p->b_step && p->bounds_step && !p->full &&
-         !p->x0 && (s->solver == LCPLUG_AUTO || s->solver == LCPLUG_EXACT) &&
+/* Whether the short ways may be tried before anything else. */
+static int is_short(const lcplug_problem *p, const lcplug_settings *s) {
+  return is_small(p) && (s->solver == LCPLUG_AUTO || s->solver == LCPLUG_EXACT) &&
          s->friction == LCPLUG_FRICTION_ODE && s->matrix != LCPLUG_MATRIX_SPARSE;
 }
 
@@ -340,7 +382,7 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
   lcplug_error error = LCPLUG_OK;
   double tol = settings->tol > 0.0 ? settings->tol : solvers[LCPLUG_EXACT].tol;
   double started = settings->timing || settings->time_limit > 0.0 ? lcplug_now() : 0.0;
-  int small = is_small(problem, settings);
+  int small = is_short(problem, settings);
   int tiny = small && problem->n <= TINY_MOST_ROWS
                  ? lcplug_tiny_solve(problem, tol, solution, info)
                  : 0;
