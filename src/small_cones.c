@@ -1,6 +1,10 @@
 /* small_cones.c - see small_cones.h.
  *
- * x = B z + c with a few elements in each column of B; the equations T'(A x - b) + k z = 0 have as few.
+ * Rows that are free whatever happens (joints) are eliminated once, as in small.c.  On what is left
+ *
+ *     x = B z + c,   T'(A x - b) + k z = 0 ,
+ *
+ * with a few elements in each column of B and of T.
  * The matrix T'A B + k is not symmetric where a contact slides, so it is factorized with pivoting, by
  * columns.  The elimination is compiled twice, for any processor and for AVX2; without fused products both
  * give the same bits. */
@@ -11,7 +15,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { MOST_STEPS = 12, PATIENCE = 4, MOST_ELEMENTS = 8 };
+enum { MOST_STEPS = 12, PATIENCE = 5, MOST_ELEMENTS = 8, NONE = -1, ELIMINATED = -2 };
 
 /* Of the largest element of its column: a pivot as good as any. */
 static const double GOOD_PIVOT = 0.1;
@@ -37,9 +41,11 @@ typedef struct unknown {
 typedef struct reduction {
   const model *m;
   int ld;           /* n rounded up to a multiple of WIDTH */
-  double *A;        /* all of it, rows of ld numbers */
-  double *x, *Ax, *constant, *combined, *answer, *Aanswer;
-  int *unknown_of;  /* row of a normal -> its unknown, or -1 */
+  double *A, *b;    /* both triangles, rows of ld numbers; without the free rows once these are eliminated */
+  int frees, *free; /* these, in the order of elimination; their rows of A are the ones of U */
+  double *x, *w, *constant, *combined, *answer, *Aanswer;
+  double violation; /* of x, the worst */
+  int *unknown_of;  /* row -> its unknown, NONE or ELIMINATED; of cones the normal's row */
   int unknowns;
   unknown *z;
   double *matrix;   /* by columns, padded, the right side as the last one */
@@ -47,14 +53,16 @@ typedef struct reduction {
 
 static int take_arrays(reduction *r, lcplug_workspace *workspace) {
   size_t n = (size_t)r->m->n, ld = (size_t)r->ld;
-  double **vectors[] = {&r->x, &r->Ax, &r->constant, &r->combined, &r->answer, &r->Aanswer};
+  double **vectors[] = {&r->b,        &r->x,      &r->w,      &r->constant,
+                        &r->combined, &r->answer, &r->Aanswer};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     if (!(*vectors[i] = TAKE(workspace, double, ld))) return 0;
   r->A = TAKE(workspace, double, n * ld);
   r->matrix = TAKE(workspace, double, (n + 1) * ld);
   r->unknown_of = TAKE(workspace, int, n);
+  r->free = TAKE(workspace, int, n);
   r->z = TAKE(workspace, unknown, n);
-  return r->A && r->matrix && r->unknown_of && r->z;
+  return r->A && r->matrix && r->unknown_of && r->free && r->z;
 }
 
 static void load_matrix(reduction *r) {
@@ -68,6 +76,7 @@ static void load_matrix(reduction *r) {
     }
     for (int j = n; j < ld; j++) r->A[i * ld + j] = 0.0;
   }
+  memcpy(r->b, r->m->b, (size_t)n * sizeof *r->b);
 }
 
 /* ---- what is unknown --------------------------------------------------------------------------- */
@@ -102,17 +111,22 @@ static int bind_to_normal(reduction *r, int row, int normal, double ratio) {
   return 1;
 }
 
+static void note(reduction *r, double violation) {
+  if (!(violation <= r->violation)) r->violation = violation; /* a NaN too */
+}
+
 static int reduce_row(reduction *r, const force_set *bounds, double scale) {
   force_set set = *bounds;
   int row = set.first;
-  double wanted = r->x[row] - (r->Ax[row] - r->m->b[row]) / scale;
+  double wanted = r->x[row] - r->w[row] / scale;
   lcplug_set_couple(&set, r->x);
-  int low = set.kind != SET_FREE && (wanted < set.lo || set.lo == set.hi);
-  int high = set.kind != SET_FREE && wanted > set.hi;
+  int low = wanted < set.lo || set.lo == set.hi, high = wanted > set.hi;
+  double bound = low ? set.lo : set.hi;
+  note(r, low || high ? scale * fabs(r->x[row] - bound) : fabs(r->w[row]));
   if (!low && !high) leave_to_itself(r, row);
   else if (set.kind == SET_COUPLED)
     return bind_to_normal(r, row, set.normal, set.hi == 0.0 ? 0.0 : low ? -set.mu[0] : set.mu[0]);
-  else r->constant[row] = low ? set.lo : set.hi;
+  else r->constant[row] = bound;
   return 1;
 }
 
@@ -132,19 +146,25 @@ static void reduce_sliding(reduction *r, const force_set *set, double scale, con
   add_element(z, set->first + 2, d[0], d[0]);
 }
 
+/* scale * (x - p) is left when the contact ought to have the forces p. */
+static void note_forces(reduction *r, const force_set *set, double scale, const double *p) {
+  for (int i = 0; i < set->rows; i++) note(r, scale * fabs(r->x[set->first + i] - p[i]));
+}
+
 static void reduce_cone(reduction *r, const force_set *set, double scale) {
-  double u[SET_MOST_ROWS], mu = set->mu[0];
-  for (int i = 0; i < set->rows; i++) {
-    int row = set->first + i;
-    u[i] = r->x[row] - (r->Ax[row] - r->m->b[row]) / scale;
-  }
-  double slip = set->rows > 2 ? lcplug_length(u[1], u[2]) : fabs(u[1]);
-  if (r->m->coulomb ? u[0] <= 0.0 : mu * slip <= -u[0]) return; /* open */
-  if (slip <= mu * u[0])
+  double u[SET_MOST_ROWS], p[SET_MOST_ROWS] = {0.0, 0.0, 0.0}, mu = set->mu[0];
+  for (int i = 0; i < set->rows; i++) u[i] = r->x[set->first + i] - r->w[set->first + i] / scale;
+  double slip = set->rows > 2 ? sqrt(u[1] * u[1] + u[2] * u[2]) : fabs(u[1]);
+  int open = r->m->coulomb ? u[0] <= 0.0 : mu * slip <= -u[0];
+  if (!open && slip <= mu * u[0]) {
     for (int i = 0; i < set->rows; i++) leave_to_itself(r, set->first + i);
-  else
-    reduce_sliding(r, set, scale, u, slip,
-                   r->m->coulomb ? u[0] : (u[0] + mu * slip) / (1.0 + mu * mu));
+    note_forces(r, set, scale, u);
+  } else if (!open) {
+    p[0] = r->m->coulomb ? u[0] : (u[0] + mu * slip) / (1.0 + mu * mu);
+    for (int i = 1; i < set->rows; i++) p[i] = mu * p[0] * u[i] / slip;
+    reduce_sliding(r, set, scale, u, slip, p[0]);
+  }
+  if (open || slip > mu * u[0]) note_forces(r, set, scale, p);
 }
 
 /* 0 where there is more than this can hold. */
@@ -152,9 +172,14 @@ static int reduce(reduction *r) {
   const model *m = r->m;
   int holds = 1;
   r->unknowns = 0;
-  for (int i = 0; i < m->n; i++) r->constant[i] = 0.0, r->unknown_of[i] = -1;
+  r->violation = 0.0;
+  for (int i = 0; i < m->n; i++) {
+    r->constant[i] = 0.0;
+    if (r->unknown_of[i] != ELIMINATED) r->unknown_of[i] = NONE;
+  }
   for (int k = 0; k < m->blocks; k++) {
     const force_set *set = &m->sets[k];
+    if (set->kind == SET_FREE) continue;
     if (set->rows > 1) reduce_cone(r, set, m->scale[k]);
     else holds &= reduce_row(r, set, m->scale[k]);
   }
@@ -186,16 +211,10 @@ INLINE const double *effect(const reduction *r, const unknown *z) {
   return r->combined;
 }
 
-INLINE void multiply(const reduction *r, const double *x, double *Ax) {
-  for (int i = 0; i < r->ld; i++) Ax[i] = 0.0;
-  for (int j = 0; j < r->m->n; j++)
-    if (x[j] != 0.0) add_multiple(Ax, x[j], r->A + j * r->ld, 0, r->ld);
-}
-
 INLINE void assemble(reduction *r) {
   int n = r->m->n, rows = r->unknowns, ld = padded(rows);
   double *right = r->matrix + rows * ld, *rest = r->combined;
-  memcpy(rest, r->m->b, (size_t)n * sizeof *rest);
+  memcpy(rest, r->b, (size_t)n * sizeof *rest);
   for (int j = 0; j < n; j++)
     if (r->constant[j] != 0.0) add_multiple(rest, -r->constant[j], r->A + j * r->ld, 0, r->ld);
   for (int i = 0; i < rows; i++) right[i] = gather(&r->z[i], r->z[i].test, rest);
@@ -256,6 +275,55 @@ INLINE int eliminate(double *matrix, int rows, double *factors) {
   return 1;
 }
 
+/* ---- free rows --------------------------------------------------------------------------------- */
+
+/* Takes the row out of those that are still there. */
+INLINE void eliminate_row(reduction *r, int row) {
+  const double *pivots = r->A + row * r->ld;
+  for (int i = 0; i < r->m->n; i++) {
+    double *others = r->A + i * r->ld;
+    if (i == row || others[row] == 0.0 || r->unknown_of[i] == ELIMINATED) continue;
+    double factor = others[row] / pivots[row];
+    add_multiple(others, -factor, pivots, 0, r->ld);
+    r->b[i] -= factor * r->b[row];
+    others[row] = 0.0;
+  }
+  r->unknown_of[row] = ELIMINATED;
+  r->free[r->frees++] = row;
+}
+
+/* 0 if they determine less than they should. */
+INLINE int eliminate_free_rows(reduction *r) {
+  const model *m = r->m;
+  for (int i = 0; i < m->n; i++) r->unknown_of[i] = NONE;
+  for (int k = 0; k < m->blocks; k++) {
+    int row = m->sets[k].first;
+    if (m->sets[k].kind != SET_FREE) continue;
+    if (!(r->A[row * (r->ld + 1)] > TINY_PIVOT * m->scale[k])) return 0;
+    eliminate_row(r, row);
+  }
+  return 1;
+}
+
+/* The force in a free row, those of all rows after it known. */
+INLINE void find_free(const reduction *r, int row, double *x) {
+  const double *u = r->A + row * r->ld;
+  four sum = {0.0, 0.0, 0.0, 0.0};
+  x[row] = 0.0;
+  for (int i = 0; i < r->ld; i += WIDTH) sum += *(const four *)(u + i) * *(const four *)(x + i);
+  x[row] = (r->b[row] - ((sum[0] + sum[1]) + (sum[2] + sum[3]))) / u[row];
+}
+
+/* w of the rows that are not free, as those that are make it. */
+INLINE void find_w(reduction *r) {
+  for (int i = 0; i < r->ld; i += WIDTH) *(four *)(r->w + i) = -*(const four *)(r->b + i);
+  for (int j = 0; j < r->m->n; j++)
+    if (r->x[j] != 0.0 && r->unknown_of[j] != ELIMINATED)
+      add_multiple(r->w, r->x[j], r->A + j * r->ld, 0, r->ld);
+}
+
+/* ---- all together ------------------------------------------------------------------------------ */
+
 INLINE int step(reduction *r) {
   int rows = r->unknowns;
   assemble(r);
@@ -264,30 +332,47 @@ INLINE int step(reduction *r) {
   memcpy(r->x, r->constant, (size_t)r->m->n * sizeof *r->x);
   for (int j = 0; j < rows; j++)
     for (int e = 0; e < r->z[j].elements; e++) r->x[r->z[j].row[e]] += z[j] * r->z[j].force[e];
-  multiply(r, r->x, r->Ax);
+  find_w(r);
   return 1;
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static int step_avx2(reduction *r) { return step(r); }
-#endif
-
-static int step_plain(reduction *r) { return step(r); }
-
-static int best_step(reduction *r) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return step_avx2(r);
-#endif
-  return step_plain(r);
-}
-
 /* The answer that x stands for is the feasible one next to it; the guess goes on from x. */
-static int observe(reduction *r, iteration *it) {
+INLINE int observe(reduction *r, iteration *it) {
   const model *m = r->m;
-  memcpy(r->answer, r->x, (size_t)m->n * sizeof *r->x);
+  memcpy(r->answer, r->x, (size_t)r->ld * sizeof *r->x);
   lcplug_make_feasible(m, r->answer);
+  for (int k = r->frees - 1; k >= 0; k--) find_free(r, r->free[k], r->answer);
   m->op->table->apply(m->op, r->answer, r->Aanswer);
   return lcplug_iteration_observe(it, m, r->answer, r->Aanswer);
+}
+
+INLINE void solve(reduction *r, iteration *it) {
+  double best = INFINITY;
+  load_matrix(r);
+  if (!eliminate_free_rows(r)) return;
+  find_w(r);
+  for (int steps = 0, since = 0; reduce(r); steps++, since++) {
+    if (steps && r->violation <= NEAR * r->m->unit && observe(r, it)) return;
+    if (steps && r->violation < best) best = r->violation, since = 0;
+    if (steps == MOST_STEPS || since == PATIENCE || !step(r)) return;
+    it->factorizations++;
+  }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void solve_avx2(reduction *r, iteration *it) { solve(r, it); }
+#endif
+
+static void solve_plain(reduction *r, iteration *it) { solve(r, it); }
+
+static void solve_best(reduction *r, iteration *it) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) {
+    solve_avx2(r, it);
+    return;
+  }
+#endif
+  solve_plain(r, it);
 }
 
 static int is_circular(const model *m) {
@@ -296,22 +381,15 @@ static int is_circular(const model *m) {
   return 1;
 }
 
-lcplug_error lcplug_small_cones_solve(const model *m, iteration *it, lcplug_workspace *workspace) {
+lcplug_error lcplug_small_cones_solve(const model *m, const double *start, iteration *it,
+                                      lcplug_workspace *workspace) {
   reduction r = {.m = m, .ld = padded(m->n)};
   it->status = LCPLUG_STALLED;
   if (!is_circular(m)) return LCPLUG_OK;
   if (!take_arrays(&r, workspace)) return LCPLUG_ERROR_MEMORY;
-  load_matrix(&r);
-  memcpy(r.x, it->x, (size_t)m->n * sizeof *r.x);
-  m->op->table->apply(m->op, r.x, r.Ax);
-  double best = INFINITY;
-  for (int steps = 0, since = 0; steps < MOST_STEPS && since < PATIENCE; steps++, since++) {
-    if (!reduce(&r) || !best_step(&r)) break;
-    it->factorizations++;
-    double residual = lcplug_residual_natural(m, r.x, r.Ax);
-    if (residual <= NEAR && observe(&r, it)) return LCPLUG_OK;
-    if (residual < best) best = residual, since = -1;
-  }
-  it->status = LCPLUG_STALLED;
+  memcpy(r.x, start, (size_t)m->n * sizeof *r.x);
+  for (int i = m->n; i < r.ld; i++) r.x[i] = r.b[i] = 0.0;
+  solve_best(&r, it);
+  if (it->status == LCPLUG_ITERATION_LIMIT) it->status = LCPLUG_STALLED;
   return LCPLUG_OK;
 }

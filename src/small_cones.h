@@ -13,9 +13,9 @@
 
 #include "iterate.h"
 
-enum { SMALL_CONES_MOST_ROWS = 48 }; /* beyond, sparse steps are shorter */
-
-/* Improves it->x, whose residual is known; the status says whether it is solved.  The operator is dense. */
-lcplug_error lcplug_small_cones_solve(const model *m, iteration *it, lcplug_workspace *workspace);
+/* Improves it->x, whose residual is known, by steps from `start`; the status says whether it is solved.  The
+ * operator is dense. */
+lcplug_error lcplug_small_cones_solve(const model *m, const double *start, iteration *it,
+                                      lcplug_workspace *workspace);
 
 #endif

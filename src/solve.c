@@ -247,7 +247,8 @@ static int solve_small(lcplug_workspace *workspace, const lcplug_problem *p, lcp
 static lcplug_error run_small_cones(job *j) {
   lcplug_info info;
   lcplug_solution nearby = {.x = TAKE(j->workspace, double, j->layout.n)};
-  if (!nearby.x) return LCPLUG_ERROR_MEMORY;
+  double *start = TAKE(j->workspace, double, j->layout.n);
+  if (!nearby.x || !start) return LCPLUG_ERROR_MEMORY;
   j->it.status = LCPLUG_STALLED;
   if (!solve_small(j->workspace, j->problem, &nearby, &info)) return LCPLUG_OK;
   lcplug_error error = lcplug_operator_dense(&j->op, j->problem, &j->layout, j->workspace);
@@ -255,14 +256,12 @@ static lcplug_error run_small_cones(job *j) {
     error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
                                j->bound, j->workspace);
   if (error) return error;
-  for (int i = 0; i < j->layout.n; i++) j->x[i] = nearby.x[j->layout.row[i]];
+  for (int i = 0; i < j->layout.n; i++) start[i] = j->x[i] = nearby.x[j->layout.row[i]];
   j->matrix = LCPLUG_MATRIX_DENSE;
   j->it.iterations = info.iterations;
   j->it.factorizations = info.factorizations;
-  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace) &&
-      j->layout.n <= SMALL_CONES_MOST_ROWS)
-    error = lcplug_small_cones_solve(&j->model, &j->it, j->workspace);
-  return error;
+  if (lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
+  return lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
 }
 
 /* Friction cones: the general way to store A, and a factorization beside it. */
