@@ -264,26 +264,43 @@ static lcplug_error run_small_cones(job *j) {
   return lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
 }
 
+/* The same for problems that are not small, from which only a right answer is kept. */
+static lcplug_error try_boxes(job *j, box_source *source) {
+  lcplug_error error = lcplug_exact_solve(source, LCPLUG_FRICTION_ODE, &j->it, j->bound, j->Ax, NULL,
+                                          j->workspace);
+  if (error) return error;
+  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) set_guess(j);
+  return LCPLUG_OK;
+}
+
 /* Friction cones: the general way to store A, and a factorization beside it. */
-static lcplug_error run_newton(job *j) {
+static lcplug_error run_general_newton(job *j, int boxes_first) {
   box_source source;
-  int is_auto = j->settings->solver == LCPLUG_AUTO;
-  int cones = last_stage(j->settings->friction) >= STAGE_CONE;
-  if (is_auto && cones && j->settings->tol == 0.0) j->it.tol = CONE_TOLERANCE;
-  if (cones && is_small(j->problem) && j->settings->matrix != LCPLUG_MATRIX_SPARSE) {
-    lcplug_error error = run_small_cones(j);
-    if (!error && j->it.status == LCPLUG_SOLVED) judge(j);
-    if (error || j->it.status == LCPLUG_SOLVED) return error;
-    set_guess(j);
-  }
   lcplug_error error = store_symmetric(j);
   if (!error && j->system) error = lcplug_jacobian_lower(&j->lower, &j->jacobian, j->workspace);
   if (!error) error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
   if (!error)
     error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
                                j->bound, j->workspace);
-  if (!error) error = lcplug_newton_solve(&j->model, source.factor, &j->it, j->workspace);
-  if (!error && is_auto) error = sweep_after(j);
+  if (!error && boxes_first) error = try_boxes(j, &source);
+  if (!error && !(boxes_first && j->it.status == LCPLUG_SOLVED))
+    error = lcplug_newton_solve(&j->model, source.factor, &j->it, j->workspace);
+  return error;
+}
+
+static lcplug_error run_newton(job *j) {
+  int is_auto = j->settings->solver == LCPLUG_AUTO;
+  int cones = last_stage(j->settings->friction) >= STAGE_CONE;
+  int small = cones && is_small(j->problem) && j->settings->matrix != LCPLUG_MATRIX_SPARSE;
+  lcplug_error error = LCPLUG_OK;
+  if (is_auto && cones && j->settings->tol == 0.0) j->it.tol = CONE_TOLERANCE;
+  if (small) error = run_small_cones(j);
+  if (!error && !(small && j->it.status == LCPLUG_SOLVED)) {
+    if (small) set_guess(j);
+    int boxes_first = cones && !j->system && !j->problem->x0 && j->it.factorizations == 0;
+    error = run_general_newton(j, boxes_first);
+    if (!error && is_auto) error = sweep_after(j);
+  }
   if (!error) judge(j);
   return error;
 }
