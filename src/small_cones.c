@@ -4,9 +4,8 @@
  *
  *     x = B z + c,   T'(A x - b) + k z = 0 ,
  *
- * with a few elements in each column of B and of T.
- * The matrix T'A B + k is not symmetric where a contact slides, so it is factorized with pivoting, by
- * columns.  The elimination is compiled twice, for any processor and for AVX2; without fused products both
+ * with a few elements in each column of B and of T.  The matrix T'A B + k is not symmetric where a contact
+ * slides, so it is factorized with pivoting, by columns.  All of it is compiled twice, for any processor and for AVX2; without fused products both
  * give the same bits. */
 #include "small_cones.h"
 
@@ -214,7 +213,7 @@ INLINE const double *effect(const reduction *r, const unknown *z) {
 INLINE void assemble(reduction *r) {
   int n = r->m->n, rows = r->unknowns, ld = padded(rows);
   double *right = r->matrix + rows * ld, *rest = r->combined;
-  memcpy(rest, r->b, (size_t)n * sizeof *rest);
+  memcpy(rest, r->b, (size_t)r->ld * sizeof *rest);
   for (int j = 0; j < n; j++)
     if (r->constant[j] != 0.0) add_multiple(rest, -r->constant[j], r->A + j * r->ld, 0, r->ld);
   for (int i = 0; i < rows; i++) right[i] = gather(&r->z[i], r->z[i].test, rest);
@@ -384,12 +383,14 @@ static int is_circular(const model *m) {
 lcplug_error lcplug_small_cones_solve(const model *m, const double *start, iteration *it,
                                       lcplug_workspace *workspace) {
   reduction r = {.m = m, .ld = padded(m->n)};
+  int earlier = it->iterations - it->factorizations;
   it->status = LCPLUG_STALLED;
   if (!is_circular(m)) return LCPLUG_OK;
   if (!take_arrays(&r, workspace)) return LCPLUG_ERROR_MEMORY;
   memcpy(r.x, start, (size_t)m->n * sizeof *r.x);
   for (int i = m->n; i < r.ld; i++) r.x[i] = r.b[i] = 0.0;
   solve_best(&r, it);
+  it->iterations = earlier + it->factorizations; /* not only those that were looked at */
   if (it->status == LCPLUG_ITERATION_LIMIT) it->status = LCPLUG_STALLED;
   return LCPLUG_OK;
 }

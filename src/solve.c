@@ -219,10 +219,14 @@ static lcplug_error run_boxes(job *j) {
                             j->workspace);
 }
 
+static int is_over(const job *j) {
+  return j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT;
+}
+
 /* Where Newton's method does not settle sweeps sometimes do; auto lets them try from its best iterate. */
 static lcplug_error sweep_after(job *j) {
   double before = j->it.residual;
-  if (j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
+  if (is_over(j)) return LCPLUG_OK;
   lcplug_error error = solve_pgs(&j->model, j->settings, &j->it, j->workspace);
   if (j->it.residual < before) j->solver = LCPLUG_PGS;
   return error;
@@ -295,7 +299,7 @@ static lcplug_error run_newton(job *j) {
   lcplug_error error = LCPLUG_OK;
   if (is_auto && cones && j->settings->tol == 0.0) j->it.tol = CONE_TOLERANCE;
   if (small) error = run_small_cones(j);
-  if (!error && !(small && j->it.status == LCPLUG_SOLVED)) {
+  if (!error && !(small && is_over(j))) {
     if (small) set_guess(j);
     int boxes_first = cones && !j->system && !j->problem->x0 && j->it.factorizations == 0;
     error = run_general_newton(j, boxes_first);
@@ -310,8 +314,7 @@ static lcplug_error run_exact(job *j) {
   j->solver = LCPLUG_EXACT;
   if (!lcplug_exact_offers(j->settings->friction, &j->layout)) return run_newton(j);
   lcplug_error error = run_boxes(j);
-  int over = j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT;
-  return error || over || j->settings->friction == LCPLUG_FRICTION_ODE ? error : run_newton(j);
+  return error || is_over(j) || j->settings->friction == LCPLUG_FRICTION_ODE ? error : run_newton(j);
 }
 
 static void begin_iteration(job *j, double started) {
