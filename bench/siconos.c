@@ -36,6 +36,7 @@ enum { TARGETS = 2, REPEATS = 15 };
 static const double target[TARGETS] = {1e-6, 1e-8};
 static const double worth_repeating = 0.05; /* seconds that the repetitions may take */
 static const char *const rival_name[RIVALS] = {"NSGS", "NSN_AC", "ADMM", "PROX", "lcplug"};
+static const char *const rival_colour[RIVALS] = {"#c8423f", "#9d4edd", "#e0a030", "#5b5ea6", "#1f7a8c"};
 
 typedef struct comparison {
   char name[64];
@@ -305,12 +306,11 @@ static int write_plot(const char *path) {
       for (int k = 0; k < POINTS; k++) share[t][by][k] = profile(t, by, factor[k]);
       curves[t][by] = (svg_curve){.name = rival_name[by],
                                   .style = SVG_STEPS,
-                                  .colour = by == LCPLUG ? "#1f7a8c" : NULL,
+                                  .colour = rival_colour[by],
                                   .x = factor,
                                   .y = share[t][by],
                                   .count = POINTS};
     }
-    curves[t][NSGS].colour = "#c8423f"; /* not that of lcplug */
     charts[t] = (svg_chart){.title = titles[t],
                             .x = {"time over that of the fastest", true, 1, 1000},
                             .y = {"share of the problems", false, 0, 1},

@@ -15,6 +15,8 @@ static const double REGULARIZATION = 1e-12;
 static const double CORRECT_AGAIN = 1e-13; /* in units of the residual */
 static const double LEAST_PROGRESS = 0.65;
 enum { CORRECTIONS = 3 };
+/* Changes so few that they may take turns for a while before all are right. */
+enum { FEW_CHANGES = 8, MORE_TRIES = 4 };
 
 int lcplug_guess_places(box *p) {
   int changes = 0;
@@ -60,17 +62,19 @@ static void correct(box *p) {
   }
 }
 
-int lcplug_active_set(box *p, iteration *it, int steps) {
-  int before = p->rows;
+int lcplug_active_set(box *p, iteration *it, int steps, double promising) {
+  int tries = MORE_TRIES;
+  double most = promising * p->rows; /* changes after the first step */
   for (int step = 0; step < steps; step++) {
     put_at_bounds(p);
     correct(p);
     it->factorizations++;
     int changes = lcplug_guess_places(p);
     if (changes <= 2 && lcplug_box_observe(p, it)) return it->status == LCPLUG_SOLVED;
+    if (changes == 0 || changes > most) break;
     /* Progress nearly halves the changes from step to step; a method that will cycle does not. */
-    if (changes == 0 || (step >= 1 && changes > LEAST_PROGRESS * before)) break;
-    before = changes;
+    most = LEAST_PROGRESS * changes;
+    if (changes <= FEW_CHANGES && tries-- > 0) most = FEW_CHANGES;
   }
   lcplug_box_observe(p, it);
   if (it->status == LCPLUG_ITERATION_LIMIT) it->status = LCPLUG_STALLED;

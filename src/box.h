@@ -106,8 +106,9 @@ double lcplug_box_residual(const box *p, const double *x, const double *w);
  * is time to stop. */
 int lcplug_box_observe(box *p, iteration *it);
 
-/* Active sets, from p->place and p->x; at most `steps` of them.  1 when solved. */
-int lcplug_active_set(box *p, iteration *it, int steps);
+/* Active sets, from p->place and p->x; at most `steps` of them.  1 when solved.  promising: the part of the
+ * rows that may change their place after the first step without its being given up. */
+int lcplug_active_set(box *p, iteration *it, int steps, double promising);
 
 /* New places from x - w / A_ii; returns how many changed. */
 int lcplug_guess_places(box *p);

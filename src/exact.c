@@ -20,6 +20,9 @@ enum { FIRST_STEPS = 30, INTERIOR_STEPS = 60 };
 static const double PULL = 1e-8;
 
 
+/* With friction, active sets that move a quarter of the rows in their second guess never settle. */
+static const double PROMISING = 0.25;
+
 /* A guess that leaves this many times what no force leaves is no help. */
 static const double FAR_OFF = 10.0;
 
@@ -67,7 +70,7 @@ static int try_memory(const exact *e, box *p, iteration *it) {
     int nowhere = isinf(then == AT_LO ? p->lo[k] : then == AT_HI ? p->hi[k] : 0.0);
     p->place[k] = nowhere ? INSIDE : then;
   }
-  int helped = lcplug_active_set(p, it, MEMORY_STEPS);
+  int helped = lcplug_active_set(p, it, MEMORY_STEPS, 1.0);
   lcplug_places_judge(e->memory, helped);
   if (helped || it->status == LCPLUG_TIME_LIMIT) return 1;
   memcpy(p->x, it->x, (size_t)p->rows * sizeof *p->x);
@@ -99,7 +102,7 @@ static lcplug_error solve_nearby(box *p, iteration *it, lcplug_workspace *worksp
     p->pull = PULL;
     lcplug_box_set_w(p);
     lcplug_guess_places(p);
-    if (!lcplug_active_set(p, &inner, ACTIVE_SET_STEPS)) {
+    if (!lcplug_active_set(p, &inner, ACTIVE_SET_STEPS, 1.0)) {
       memcpy(p->x, near, bytes);
       lcplug_error error = lcplug_interior_point(p, &inner, INTERIOR_STEPS, workspace);
       if (error) return error;
@@ -116,7 +119,8 @@ static lcplug_error solve_nearby(box *p, iteration *it, lcplug_workspace *worksp
 static lcplug_error run_methods(const exact *e, box *p, iteration *it) {
   if (try_memory(e, p, it)) return LCPLUG_OK;
   lcplug_guess_places(p);
-  if (lcplug_active_set(p, it, ACTIVE_SET_STEPS) || it->status == LCPLUG_TIME_LIMIT)
+  double promising = e->stage == 1 && e->layout->frictions ? PROMISING : 1.0;
+  if (lcplug_active_set(p, it, ACTIVE_SET_STEPS, promising) || it->status == LCPLUG_TIME_LIMIT)
     return LCPLUG_OK;
   memcpy(p->x, it->x, (size_t)p->rows * sizeof *p->x);
   lcplug_error error = lcplug_interior_point(p, it, FIRST_STEPS, e->workspace);

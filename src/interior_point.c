@@ -341,7 +341,7 @@ static void polish(interior *v, iteration *it) {
   if (it->status != LCPLUG_SOLVED || it->tol > COARSE) return;
   look(v);
   it->factorizations++;
-  lcplug_active_set(v->p, it, 1);
+  lcplug_active_set(v->p, it, 1, 1.0);
   it->status = LCPLUG_SOLVED;
 }
 
@@ -360,7 +360,7 @@ lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_work
     int changes = look(&v), last = is_at_end(&g, &v, it->residual);
     int settled = changes == 0 && v.mu < CROSSOVER_MU * g.first_mu && v.mu < 1e-3 * g.tried_mu;
     if (last || settled) {
-      if (lcplug_active_set(p, it, CROSSOVER_STEPS) || last) return LCPLUG_OK;
+      if (lcplug_active_set(p, it, CROSSOVER_STEPS, 1.0) || last) return LCPLUG_OK;
       if (it->status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
       g.tried_mu = v.mu;
       set_dual_residual(&v);

@@ -64,6 +64,7 @@ lcplug_error lcplug_product_build(block_product *p, const cholesky *c, lcplug_wo
     values += (size_t)length * (size_t)own_rows(c, a);
   }
   *p = (block_product){.kernels = c->kernels, .rows = c->kept};
+  if (!c->n) return LCPLUG_OK;
   if (!take_arrays(p, c, values, (size_t)c->place_begin[c->clusters], longest, workspace))
     return LCPLUG_ERROR_MEMORY;
   p->first[0] = p->other_begin[0] = 0;

@@ -20,7 +20,7 @@ fi
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# One contact that presses with 3, and one that is open.
+# The first program of several.  One contact that presses with 3, and one that is open.
 {
   cat <<'TEXT'
 #include <lcplug/lcplug.h>
@@ -30,7 +30,7 @@ int main(void) {
   double A[] = {1, 0, 0, 1}, b[] = {3, -1}, lo[] = {0, 0}, hi[] = {1e9, 1e9}, x[n];
 TEXT
   # shellcheck disable=SC2016
-  sed -n '/^```c$/,/^```$/p' "$source/README.md" | grep -v '^```'
+  sed -n '/^```c$/,/^```$/p; /^```$/q' "$source/README.md" | grep -v '^```'
   cat <<'TEXT'
 printf("%g %g\n", x[0], x[1]);
 lcplug_workspace_free(workspace);

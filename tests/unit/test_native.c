@@ -12,7 +12,7 @@
 #include "support.h"
 #include "system.h"
 
-enum { MOST_BODIES = 200, MOST_ROWS = 1500, MOST_GROUPS = 3, MOST_SPARSE = 8 };
+enum { MOST_BODIES = 2000, MOST_ROWS = 15000, MOST_GROUPS = 3, MOST_SPARSE = 8 };
 
 /* A system that owns its arrays. */
 typedef struct native {
@@ -446,6 +446,7 @@ static native *pile(rng *r, int bodies) {
   return t;
 }
 
+/* Large enough that threads share the groups of a colour. */
 START_TEST(threads_change_no_bit) {
   rng r = {77};
   native *t = pile(&r, MOST_BODIES);
@@ -507,7 +508,7 @@ END_TEST
 
 START_TEST(budgets_are_kept) {
   rng r = {79};
-  native *t = pile(&r, MOST_BODIES);
+  native *t = pile(&r, 200);
   double x[MOST_ROWS], w[MOST_ROWS];
   lcplug_settings s = settings_for(LCPLUG_PGS, LCPLUG_FRICTION_COULOMB);
   s.tol = 1e-14, s.max_iter = 7;
@@ -527,7 +528,7 @@ END_TEST
 /* The answer as a guess ends at once, and one that is wrong in places still helps. */
 START_TEST(a_guess_saves_sweeps) {
   rng r = {80};
-  native *t = pile(&r, MOST_BODIES);
+  native *t = pile(&r, 200);
   double x[MOST_ROWS], w[MOST_ROWS], y[MOST_ROWS];
   lcplug_settings s = settings_for(LCPLUG_PGS, LCPLUG_FRICTION_COULOMB);
   s.tol = 1e-6, s.max_iter = 20000;
