@@ -4,9 +4,9 @@
  *
  *     x = B z + c,   T'(A x - b) + k z = 0 ,
  *
- * with a few elements in each column of B and of T.  The matrix T'A B + k is not symmetric where a contact
- * slides, so it is factorized with pivoting, by columns.  All of it is compiled twice, for any processor and for AVX2; without fused products both
- * give the same bits. */
+ * with a few elements in each column of B and of T.  The matrix T'A B + k is not symmetric where a
+ * contact slides, so it is factorized with pivoting, by columns.  All of it is compiled twice, for any
+ * processor and for AVX2; without fused products both give the same bits. */
 #include "small_cones.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ typedef struct unknown {
 typedef struct reduction {
   const model *m;
   int ld;           /* n rounded up to a multiple of WIDTH */
-  double *A, *b;    /* both triangles, rows of ld numbers; without the free rows once these are eliminated */
+  double *A, *b;    /* both triangles, rows of ld numbers; what free rows leave of them */
   int frees, *free; /* these, in the order of elimination; their rows of A are the ones of U */
   double *x, *w, *constant, *combined, *answer, *Aanswer;
   double violation; /* of x, the worst */

@@ -13,8 +13,8 @@
 
 #include "iterate.h"
 
-/* Improves it->x, whose residual is known, by steps from `start`; the status says whether it is solved.  The
- * operator is dense. */
+/* Improves it->x, whose residual is known, by steps from `start`; the status says whether it is solved.
+ * The operator is dense. */
 lcplug_error lcplug_small_cones_solve(const model *m, const double *start, iteration *it,
                                       lcplug_workspace *workspace);
 

@@ -4,7 +4,8 @@
  *
  * friction=ode has two stages: the normal forces without friction, then everything with the
  * friction bounds that follow from them.  The other models have one.  Boxes take a way of their own:
- * tiny.c, small.c or exact.c, whichever is the shortest that will have them. */
+ * tiny.c, small.c or exact.c, whichever is the shortest that will have them.  Cones begin with the answer
+ * to friction=ode, and go on by small_cones.c or newton.c. */
 #include <math.h>
 #include <string.h>
 
@@ -268,7 +269,7 @@ static lcplug_error run_small_cones(job *j) {
   return lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
 }
 
-/* The same for problems that are not small, from which only a right answer is kept. */
+/* The same for problems that are not small; only a right answer is kept. */
 static lcplug_error try_boxes(job *j, box_source *source) {
   lcplug_error error = lcplug_exact_solve(source, LCPLUG_FRICTION_ODE, &j->it, j->bound, j->Ax, NULL,
                                           j->workspace);
