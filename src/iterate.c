@@ -27,7 +27,7 @@ int lcplug_iteration_begin(iteration *it, const model *m, double *Ax, lcplug_wor
   double *none = TAKE(workspace, double, m->n);
   lcplug_make_feasible(m, it->x);
   it->residual = judge(m, it->x, Ax);
-  if (none && !all_zero(it->x, m->n)) {
+  if (none && !(it->residual <= it->tol) && !all_zero(it->x, m->n)) {
     memset(none, 0, (size_t)m->n * sizeof *none);
     lcplug_make_feasible(m, none); /* bounds need not contain 0 */
     double without = judge(m, none, Ax);

@@ -25,7 +25,7 @@ typedef struct iteration {
 /* Seconds on the monotonic clock. */
 double lcplug_now(void);
 
-/* The first guess, made feasible, or no forces at all if these are as good.  Sets the residual;
+/* The first guess, made feasible, or no forces at all if these are as good and it does not do.  Sets the residual;
  * returns 1 if it already meets the tolerance.  Ax: scratch. */
 int lcplug_iteration_begin(iteration *it, const model *m, double *Ax, lcplug_workspace *workspace);
 

@@ -15,7 +15,8 @@
 #include "lu.h"
 #include "smooth.h"
 
-enum { MOST_STEPS = 1000, HASTY_STEPS = 30, EXACT_STEPS = 80 };
+/* Without a limit to friction there may be no answer at all; one that exists is found soon. */
+enum { MOST_STEPS = 1000, MOST_ROUGH_STEPS = 150, HASTY_STEPS = 30, EXACT_STEPS = 80 };
 enum { MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10 };
 
 /* |f| / sqrt(sets) is kept below this many eps. */
@@ -184,7 +185,9 @@ static int solve_hastily(newton *v, iteration *it) {
   return 0;
 }
 
-static int steps_left(const newton *v) { return MOST_STEPS - v->steps; }
+static int steps_left(const newton *v) {
+  return (v->smooth.rough ? MOST_ROUGH_STEPS : MOST_STEPS) - v->steps;
+}
 
 static void solve_cone(newton *v, iteration *it) {
   v->smooth.stiffness = SOFT;

@@ -197,6 +197,7 @@ lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspa
       trace += diagonal[set->first + i] / (g[i] * g[i]);
       s->unit = fmax(s->unit, fabs(m->b[set->first + i]) / g[i]);
     }
+    s->rough |= is_rough(set);
     s->slip[k] = s->lack[k] = 0.0;
     s->scale[k] = fmax(trace / set->rows, set->rows == 1 ? m->scale[k] : DBL_MIN);
   }

@@ -27,6 +27,7 @@ typedef struct smoothing {
   double *lack;   /* what each term was short of its w ... */
   double part;    /* ... and how much of that it was given */
   double unit;    /* a velocity: the largest right side */
+  int rough;      /* there is friction without limit */
 } smoothing;
 
 lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspace *workspace);

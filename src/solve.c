@@ -4,7 +4,8 @@
  *
  * friction=ode has two stages: the normal forces without friction, then everything with the
  * friction bounds that follow from them.  The other models have one.  Boxes take a way of their own:
- * tiny.c, small.c or exact.c, whichever is the shortest that will have them. */
+ * tiny.c, small.c or exact.c, whichever is the shortest that will have them.  Cones begin with the answer
+ * to friction=ode, and go on by small_cones.c or newton.c. */
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #include "problem.h"
 #include "settings.h"
 #include "small.h"
+#include "small_cones.h"
 #include "system.h"
 #include "tiny.h"
 
@@ -218,29 +220,92 @@ static lcplug_error run_boxes(job *j) {
                             j->workspace);
 }
 
+static int is_over(const job *j) {
+  return j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT;
+}
+
 /* Where Newton's method does not settle sweeps sometimes do; auto lets them try from its best iterate. */
 static lcplug_error sweep_after(job *j) {
   double before = j->it.residual;
-  if (j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
+  if (is_over(j)) return LCPLUG_OK;
   lcplug_error error = solve_pgs(&j->model, j->settings, &j->it, j->workspace);
   if (j->it.residual < before) j->solver = LCPLUG_PGS;
   return error;
 }
 
+/* Whether the problem is one for the short ways; they leave what they do not like to the general one. */
+static int is_small(const lcplug_problem *p) {
+  return p->api == PROBLEM_API && p->n > 0 && p->n <= SMALL_MOST_IN_ALL && p->nub >= 0 &&
+         p->stride >= (size_t)p->n && p->A && p->b && p->b_step && p->bounds_step && !p->full && !p->x0;
+}
+
+/* The shortest way for friction=ode that will have the problem; 0 if none has solved it. */
+static int solve_small(lcplug_workspace *workspace, const lcplug_problem *p, lcplug_solution *solution,
+                       lcplug_info *info) {
+  double tol = solvers[LCPLUG_EXACT].tol;
+  int tiny = p->n <= TINY_MOST_ROWS ? lcplug_tiny_solve(p, tol, solution, info) : 0;
+  return tiny == 1 || lcplug_small_solve(workspace, p, tol, tiny == 0, NULL, solution, info);
+}
+
+/* Friction=ode is quickly solved.  Where nothing slides its answer is right for cones too, and else it is
+ * near one.  The status says whether that was enough. */
+static lcplug_error run_small_cones(job *j) {
+  lcplug_info info;
+  lcplug_solution nearby = {.x = TAKE(j->workspace, double, j->layout.n)};
+  double *start = TAKE(j->workspace, double, j->layout.n);
+  if (!nearby.x || !start) return LCPLUG_ERROR_MEMORY;
+  j->it.status = LCPLUG_STALLED;
+  if (!solve_small(j->workspace, j->problem, &nearby, &info)) return LCPLUG_OK;
+  lcplug_error error = lcplug_operator_dense(&j->op, j->problem, &j->layout, j->workspace);
+  if (!error)
+    error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
+                               j->bound, j->workspace);
+  if (error) return error;
+  for (int i = 0; i < j->layout.n; i++) start[i] = j->x[i] = nearby.x[j->layout.row[i]];
+  j->matrix = LCPLUG_MATRIX_DENSE;
+  j->it.iterations = info.iterations;
+  j->it.factorizations = info.factorizations;
+  if (lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
+  return lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
+}
+
+/* The same for problems that are not small; only a right answer is kept. */
+static lcplug_error try_boxes(job *j, box_source *source) {
+  lcplug_error error = lcplug_exact_solve(source, LCPLUG_FRICTION_ODE, &j->it, j->bound, j->Ax, NULL,
+                                          j->workspace);
+  if (error) return error;
+  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) set_guess(j);
+  return LCPLUG_OK;
+}
+
 /* Friction cones: the general way to store A, and a factorization beside it. */
-static lcplug_error run_newton(job *j) {
+static lcplug_error run_general_newton(job *j, int boxes_first) {
   box_source source;
-  int is_auto = j->settings->solver == LCPLUG_AUTO;
-  int cones = last_stage(j->settings->friction) >= STAGE_CONE;
-  if (is_auto && cones && j->settings->tol == 0.0) j->it.tol = CONE_TOLERANCE;
   lcplug_error error = store_symmetric(j);
   if (!error && j->system) error = lcplug_jacobian_lower(&j->lower, &j->jacobian, j->workspace);
   if (!error) error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
   if (!error)
     error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
                                j->bound, j->workspace);
-  if (!error) error = lcplug_newton_solve(&j->model, source.factor, &j->it, j->workspace);
-  if (!error && is_auto) error = sweep_after(j);
+  if (!error && boxes_first) error = try_boxes(j, &source);
+  if (!error && !(boxes_first && j->it.status == LCPLUG_SOLVED))
+    error = lcplug_newton_solve(&j->model, source.factor, &j->it, j->workspace);
+  return error;
+}
+
+static lcplug_error run_newton(job *j) {
+  int is_auto = j->settings->solver == LCPLUG_AUTO;
+  int cones = last_stage(j->settings->friction) >= STAGE_CONE;
+  int small = cones && is_small(j->problem) && j->settings->matrix != LCPLUG_MATRIX_SPARSE;
+  lcplug_error error = LCPLUG_OK;
+  if (is_auto && cones && j->settings->tol == 0.0) j->it.tol = CONE_TOLERANCE;
+  if (small) error = run_small_cones(j);
+  if (!error && !(small && is_over(j))) {
+    if (small) set_guess(j);
+    int boxes_first = cones && !j->system && !j->problem->x0 && j->it.factorizations == 0;
+    error = run_general_newton(j, boxes_first);
+    if (!error && is_auto) error = sweep_after(j);
+  }
   if (!error) judge(j);
   return error;
 }
@@ -250,8 +315,7 @@ static lcplug_error run_exact(job *j) {
   j->solver = LCPLUG_EXACT;
   if (!lcplug_exact_offers(j->settings->friction, &j->layout)) return run_newton(j);
   lcplug_error error = run_boxes(j);
-  int over = j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT;
-  return error || over || j->settings->friction == LCPLUG_FRICTION_ODE ? error : run_newton(j);
+  return error || is_over(j) || j->settings->friction == LCPLUG_FRICTION_ODE ? error : run_newton(j);
 }
 
 static void begin_iteration(job *j, double started) {
@@ -312,11 +376,9 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
 
 lcplug_info lcplug_info_default(void) { return (lcplug_info){.api = INFO_API}; }
 
-/* Whether the short way may be tried; it leaves what it does not like to the general one. */
-static int is_small(const lcplug_problem *p, const lcplug_settings *s) {
-  return p->api == PROBLEM_API && p->n > 0 && p->n <= SMALL_MOST_IN_ALL && p->nub >= 0 &&
-         p->stride >= (size_t)p->n && p->A && p->b && p->b_step && p->bounds_step && !p->full &&
-         !p->x0 && (s->solver == LCPLUG_AUTO || s->solver == LCPLUG_EXACT) &&
+/* Whether the short ways may be tried before anything else. */
+static int is_short(const lcplug_problem *p, const lcplug_settings *s) {
+  return is_small(p) && (s->solver == LCPLUG_AUTO || s->solver == LCPLUG_EXACT) &&
          s->friction == LCPLUG_FRICTION_ODE && s->matrix != LCPLUG_MATRIX_SPARSE;
 }
 
@@ -340,7 +402,7 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
   lcplug_error error = LCPLUG_OK;
   double tol = settings->tol > 0.0 ? settings->tol : solvers[LCPLUG_EXACT].tol;
   double started = settings->timing || settings->time_limit > 0.0 ? lcplug_now() : 0.0;
-  int small = is_small(problem, settings);
+  int small = is_short(problem, settings);
   int tiny = small && problem->n <= TINY_MOST_ROWS
                  ? lcplug_tiny_solve(problem, tol, solution, info)
                  : 0;

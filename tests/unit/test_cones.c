@@ -200,6 +200,51 @@ START_TEST(w_is_what_apgd_finds) {
 }
 END_TEST
 
+/* A problem stored as sparse takes the general way: the short one finds the same w. */
+START_TEST(short_and_general_way_agree) {
+  rng r = {(uint64_t)_i + 71};
+  for (int k = 0; k < 40; k++) {
+    int contacts = 1 + rng_below(&r, 20);
+    instance *p = instance_contacts(&r, contacts, 2 + contacts / 3, 1e-2, 0.5, 0.5), *q = instance_copy(p);
+    lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_CONE);
+    double largest = 0.0;
+    for (int i = 0; i < p->n; i++) largest = fmax(largest, fabs(p->b[i]));
+    s.matrix = LCPLUG_MATRIX_SPARSE;
+    ck_assert_int_eq(instance_solve(q, &s).matrix, LCPLUG_MATRIX_SPARSE);
+    solve_well(p, LCPLUG_FRICTION_CONE);
+    ck_assert_double_le(distance_max(p->w, q->w, p->n), 1e-7 * largest);
+    s.friction = LCPLUG_FRICTION_COULOMB;
+    ck_assert_int_eq(instance_solve(q, &s).status, LCPLUG_SOLVED);
+    ck_assert_double_le(instance_conditions(q, LCPLUG_FRICTION_COULOMB), 1e-7);
+    solve_well(p, LCPLUG_FRICTION_COULOMB);
+    instance_free(p);
+    instance_free(q);
+  }
+}
+END_TEST
+
+/* Where nothing slides the answer to friction=ode is the one for cones, and no step is taken: all w are 0
+ * with forces well inside the cones. */
+START_TEST(what_sticks_is_solved_as_boxes) {
+  const int contacts[] = {1, 4, 20, 60};
+  for (int k = 0; k < 4; k++) {
+    rng r = {(uint64_t)contacts[k]};
+    instance *p = instance_contacts(&r, contacts[k], 4 * contacts[k], 1e-2, 0.5, 0.5);
+    for (int i = 0; i < p->n; i++) {
+      p->b[i] = 0.0;
+      for (int j = 0; j < p->n; j++) p->b[i] += instance_at(p, i, j) * (p->findex[j] < 0 ? 1.0 : 0.01);
+    }
+    lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_ODE);
+    int factorizations = instance_solve(p, &s).factorizations;
+    ck_assert_double_le(instance_conditions(p, LCPLUG_FRICTION_COULOMB), 1e-9);
+    lcplug_info info = solve(p, cones[_i]);
+    ck_assert_int_eq(info.status, LCPLUG_SOLVED);
+    ck_assert_int_eq(info.factorizations, factorizations);
+    instance_free(p);
+  }
+}
+END_TEST
+
 /* The same contact again and again, without CFM: A has rank 3, forces are not unique, w is. */
 START_TEST(redundant_contacts) {
   for (int f = 0; f < 2; f++) {
@@ -392,6 +437,8 @@ int main(void) {
   tcase_add_loop_test(random, cones_among_joints, 0, 2);
   tcase_add_loop_test(random, piles, 0, 4);
   tcase_add_test(random, w_is_what_apgd_finds);
+  tcase_add_loop_test(random, short_and_general_way_agree, 0, 2);
+  tcase_add_loop_test(random, what_sticks_is_solved_as_boxes, 0, 2);
   tcase_add_test(odd, redundant_contacts);
   tcase_add_loop_test(odd, singular_matrices, 0, 2);
   tcase_add_test(odd, one_workspace_for_all_sizes);
