@@ -12,9 +12,7 @@
 
 #include "sets.h"
 
-enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, FREEZE_ROUNDS = 60, PULLS = 6 };
-/* Steps of the interior point: problems that are not singular need fewer than the first. */
-enum { FIRST_STEPS = 30, INTERIOR_STEPS = 60 };
+enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60, PULLS = 6 };
 
 /* Of the diagonal: how hard a centre pulls. */
 static const double PULL = 1e-8;
@@ -123,7 +121,7 @@ static lcplug_error run_methods(const exact *e, box *p, iteration *it) {
   if (lcplug_active_set(p, it, ACTIVE_SET_STEPS, promising) || it->status == LCPLUG_TIME_LIMIT)
     return LCPLUG_OK;
   memcpy(p->x, it->x, (size_t)p->rows * sizeof *p->x);
-  lcplug_error error = lcplug_interior_point(p, it, FIRST_STEPS, e->workspace);
+  lcplug_error error = lcplug_interior_point(p, it, INTERIOR_STEPS, e->workspace);
   if (error || it->status != LCPLUG_STALLED) return error;
   error = solve_nearby(p, it, e->workspace);
   if (error || it->status != LCPLUG_STALLED) return error;

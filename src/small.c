@@ -24,7 +24,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { PATIENCE = 3, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 60 };
+enum { MOST_STEPS = 8, PATIENCE = 3, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 60 };
 
 /* A pivot that has lost this much of its diagonal element makes the matrix singular. */
 static const double TINY_PIVOT = 1e-13;
@@ -435,7 +435,7 @@ INLINE int run_active_set(small *s, double unit) {
     }
     if (wrong == 0) return 1;
     if (wrong < fewest) fewest = wrong, patience = PATIENCE;
-    if (!s->settles || patience-- == 0) return 0;
+    if (!s->settles || patience-- == 0 || step == MOST_STEPS) return 0;
     move_all(s);
   }
 }
