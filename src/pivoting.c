@@ -13,7 +13,7 @@
 
 /* In units of w: what does not count as wrong.  Of the diagonal: a pivot that has vanished. */
 static const double WRONG = 1e-12, TINY_PIVOT = 1e-13;
-enum { MOST_PIVOTS_PER_ROW = 8 };
+enum { MOST_PIVOTS_PER_ROW = 6 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
@@ -67,40 +67,18 @@ static int most_wrong(const pivoting *p) {
   return found;
 }
 
-/* How far row i, which changes with this slope, is from getting wrong, and how wrong it may get before it
- * counts.  0 if it is wrong already, or gets only righter. */
-static int is_in_the_way(const pivoting *p, int i, double slope, double *room, double *slack) {
-  *slack = WRONG * p->unit;
-  if (slope == 0.0 || violation(p, i) > *slack) return 0;
-  if (p->place[i] == INSIDE) {
-    *room = slope > 0.0 ? p->x[i] - p->lo[i] : p->hi[i] - p->x[i];
-    *slack /= p->diagonal[i];
-    return 1;
-  }
-  *room = fabs(p->w[i]);
-  return (p->place[i] == AT_LO) == (slope < 0.0);
-}
-
-/* The row that gets wrong before x_r has moved by `reach` in the direction `sign`, and when.  Of those that
- * do at nearly the same time it is the one with the largest pivot (Harris): small ones lose digits, and
- * run in circles. */
+/* The row that first gets wrong when x_r moves in the direction `sign`, and how far that is. */
 static int first_to_block(const pivoting *p, int r, double sign, double *reach) {
-  double soonest = *reach, largest = 0.0, room, slack;
   int found = -1;
-  for (int i = 0; i < p->rows; i++)
-    if (i != r && is_in_the_way(p, i, sign * p->column[i], &room, &slack)) {
-      double size = fabs(p->column[i]);
-      if (room + slack < soonest * size) soonest = larger(room + slack, 0.0) / size;
-    }
-  for (int i = 0; i < p->rows; i++)
-    if (i != r && is_in_the_way(p, i, sign * p->column[i], &room, &slack)) {
-      double size = fabs(p->column[i]);
-      if (size <= largest || room >= *reach * size || room > soonest * size) continue;
-      largest = size, found = i;
-    }
-  if (found < 0) return -1;
-  is_in_the_way(p, found, sign * p->column[found], &room, &slack);
-  *reach = larger(room, 0.0) / largest;
+  for (int i = 0; i < p->rows; i++) {
+    double slope = sign * p->column[i], room;
+    if (i == r || slope == 0.0 || violation(p, i) > WRONG * p->unit) continue;
+    if (p->place[i] == INSIDE) room = slope > 0.0 ? p->x[i] - p->lo[i] : p->hi[i] - p->x[i];
+    else if ((p->place[i] == AT_LO) == (slope < 0.0)) room = fabs(p->w[i]);
+    else continue;
+    double size = fabs(slope);
+    if (room < *reach * size) *reach = larger(room, 0.0) / size, found = i;
+  }
   return found;
 }
 
