@@ -4,9 +4,10 @@
  *              and whenever |f| is small beside eps, make eps smaller
  *
  * Every step costs one factorization.  For friction=cone, whose problem is convex, the path leads to
- * the answer.  Exact Coulomb friction is not convex: its path may turn back.  So the first part of the
- * way is gone with the cone, De Saxce's term taken from the step before; from there on exactly, with
- * quadratic convergence.  Where that fails the cone is followed further before the next try. */
+ * the answer.  Exact Coulomb friction is not convex, and its path may turn back.  Most problems are
+ * solved by a hasty try all the same.  For the others the first part of the way is gone with the cone,
+ * De Saxce's term taken from the step before, and from there on exactly, with quadratic convergence.
+ * Where that fails the cone is followed further before the next try. */
 #include "newton.h"
 
 #include <math.h>
@@ -27,9 +28,10 @@ static const double BRISK = 0.2, FASTEST = 1e-3, SLOWEST = 0.9;
 static const double GOOD_GUESS = 0.5, WARM_EPS = 0.01;
 /* The stiffness of the first, hasty try, and of all others. */
 static const double STIFF = 1.0, SOFT = 0.1;
-/* Of the first eps: where the exact conditions are tried first, and how much later the next time. */
-static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0,
-                    LEAST_EPS = 1e-14;
+/* Of the first eps: where the exact conditions are tried first, and how much later the next time; they
+ * start with this many times the cone's eps. */
+static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
+static const double LEAST_EPS = 1e-14;
 /* Shorter steps than this are no progress; the shortest that is tried. */
 static const double SHORT = 0.1, SHORTEST = 1e-3;
 /* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
