@@ -68,8 +68,8 @@ drive_mu-cade() { await_window; press z; press z; xdotool keydown z keydown Up; 
 
 # ---- one run --------------------------------------------------------------------------------------
 
-# play NAME STEPS PRELOAD SETTINGS PROGRAM ARGUMENT...: NAME.report, NAME.png and what run keeps.
-play() {
+# play_once NAME STEPS PRELOAD SETTINGS PROGRAM ARGUMENT...: NAME.report, NAME.png and what run keeps.
+play_once() {
   local name=$1 steps=$2 objects=$3 settings=$4 app=${1%-*}
   shift 4
   local home=$folder/home
@@ -94,6 +94,15 @@ play() {
   driver=
   stop_display
   cp "$folder/$name.err" "$results/$name.err"
+}
+
+# play: the same.  A program that has not come to its first step, as the screen or its window was late, gets
+# a second chance; one that hangs or falls has no use for it.
+play() {
+  play_once "$@"
+  if [ -s "$results/$1.report" ]; then return; fi
+  echo "$1: made no step; once more"
+  play_once "$@"
 }
 
 # seen NAME WHAT: a number of the observer's report.
