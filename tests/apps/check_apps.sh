@@ -100,7 +100,7 @@ play_once() {
 # a second chance; one that hangs or falls has no use for it.
 play() {
   play_once "$@"
-  if [ -s "$results/$1.report" ]; then return; fi
+  if [ "$(seen "$1" steps)$(seen "$1" quick_steps)" != 00 ]; then return; fi
   echo "$1: made no step; once more"
   play_once "$@"
 }
