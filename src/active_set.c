@@ -12,21 +12,27 @@
 #include "box.h"
 
 static const double REGULARIZATION = 1e-12;
-static const double CORRECT_AGAIN = 1e-13; /* in units of the residual */
+static const double REFINE = 1e-13; /* in units of the residual: w of the rows inside that is too much */
 static const double LEAST_PROGRESS = 0.65;
-enum { CORRECTIONS = 3 };
+enum { REFINEMENTS = 2 };
+/* So few changes that rounding may be the reason. */
+enum { NEARLY_NONE = 2 };
 /* Changes so few that they may take turns for a while before all are right. */
 enum { FEW_CHANGES = 8, MORE_TRIES = 4 };
 
-int lcplug_guess_places(box *p) {
-  int changes = 0;
-  for (int i = 0; i < p->rows; i++) {
-    double d = p->diagonal[i], q = d > 0.0 ? p->x[i] - p->w[i] / d : p->x[i];
-    place now = q < p->lo[i] ? AT_LO : q > p->hi[i] ? AT_HI : INSIDE;
-    changes += now != p->place[i];
-    p->place[i] = (unsigned char)now;
-  }
-  return changes;
+static place place_of(const box *p, int i) {
+  double d = p->diagonal[i], q = d > 0.0 ? p->x[i] - p->w[i] / d : p->x[i];
+  return q < p->lo[i] ? AT_LO : q > p->hi[i] ? AT_HI : INSIDE;
+}
+
+static int count_misplaced(const box *p) {
+  int count = 0;
+  for (int i = 0; i < p->rows; i++) count += place_of(p, i) != p->place[i];
+  return count;
+}
+
+void lcplug_guess_places(box *p) {
+  for (int i = 0; i < p->rows; i++) p->place[i] = (unsigned char)place_of(p, i);
 }
 
 static void put_at_bounds(box *p) {
@@ -36,6 +42,11 @@ static void put_at_bounds(box *p) {
     else if (p->place[i] == AT_HI) p->x[i] = p->hi[i];
     p->extra[i] = (REGULARIZATION + p->pull) * p->diagonal[i];
   }
+}
+
+static void add_correction(box *p) {
+  for (int i = 0; i < p->rows; i++) p->x[i] += p->dx[i];
+  lcplug_box_set_w(p);
 }
 
 /* The right side of a correction, and its largest element. */
@@ -54,11 +65,14 @@ static void correct(box *p) {
   lcplug_box_set_w(p);
   inner_w(p);
   p->matrix->factor_and_solve(p, p->dx);
-  for (int round = 0;; round++) {
-    for (int i = 0; i < p->rows; i++) p->x[i] += p->dx[i];
-    lcplug_box_set_w(p);
-    if (round + 1 == CORRECTIONS || inner_w(p) <= CORRECT_AGAIN * p->unit) return;
+  add_correction(p);
+}
+
+/* The same factor once more, for what rounding and the trace have left. */
+static void refine(box *p) {
+  for (int round = 0; round < REFINEMENTS && inner_w(p) > REFINE * p->unit; round++) {
     p->matrix->solve(p, p->dx);
+    add_correction(p);
   }
 }
 
@@ -69,12 +83,17 @@ int lcplug_active_set(box *p, iteration *it, int steps, double promising) {
     put_at_bounds(p);
     correct(p);
     it->factorizations++;
-    int changes = lcplug_guess_places(p);
-    if (changes <= 2 && lcplug_box_observe(p, it)) return it->status == LCPLUG_SOLVED;
+    int changes = count_misplaced(p);
+    if (changes <= NEARLY_NONE) {
+      refine(p);
+      changes = count_misplaced(p);
+      if (lcplug_box_observe(p, it)) return it->status == LCPLUG_SOLVED;
+    }
     if (changes == 0 || changes > most) break;
     /* Progress nearly halves the changes from step to step; a method that will cycle does not. */
     most = LEAST_PROGRESS * changes;
     if (changes <= FEW_CHANGES && tries-- > 0) most = FEW_CHANGES;
+    lcplug_guess_places(p);
   }
   lcplug_box_observe(p, it);
   if (it->status == LCPLUG_ITERATION_LIMIT) it->status = LCPLUG_STALLED;

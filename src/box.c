@@ -69,7 +69,7 @@ static void dense_factor_and_solve(box *p, double *v) {
 static void dense_solve(box *p, double *v) {
   int k = p->kept_rows, ld = lcplug_panel_pad(k) + PANEL_PAD;
   gather_kept(p, v, p->vector);
-  for (int r = k; r < ld; r++) p->vector[r] = 0.0;
+  for (int r = k; r < lcplug_panel_pad(k); r++) p->vector[r] = 0.0;
   p->kernels->forward(p->panel, ld, k, p->inverse, p->vector);
   for (int r = k; r < ld; r++) p->vector[r] = 0.0; /* the row below takes no part */
   p->kernels->backward(p->panel, ld, k, p->inverse, p->vector);

@@ -110,8 +110,8 @@ int lcplug_box_observe(box *p, iteration *it);
  * rows that may change their place after the first step without its being given up. */
 int lcplug_active_set(box *p, iteration *it, int steps, double promising);
 
-/* New places from x - w / A_ii; returns how many changed. */
-int lcplug_guess_places(box *p);
+/* New places from x - w / A_ii. */
+void lcplug_guess_places(box *p);
 
 /* Interior point from p->x; hands over to the active set as soon as it can. */
 lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_workspace *workspace);

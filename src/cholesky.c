@@ -258,8 +258,8 @@ void lcplug_fronts_forward(const cholesky *c, const double *factor, const double
     const supernode *s = &c->now[k];
     int pad = lcplug_panel_pad(s->pivots), ld = lcplug_panel_ld(s->pivots, s->below);
     if (!s->pivots) continue;
-    memset(w + s->pivots, 0, (size_t)(ld - s->pivots) * sizeof *w);
     memcpy(w, y + s->first, (size_t)s->pivots * sizeof *w);
+    for (int i = s->pivots; i < pad; i++) w[i] = 0.0;
     c->kernels->forward(factor + s->panel, ld, s->pivots, inverse + s->first, w);
     memcpy(y + s->first, w, (size_t)s->pivots * sizeof *w);
     for (int i = 0; i < s->below; i++) y[s->rows[i]] += w[pad + i];
@@ -274,8 +274,7 @@ void lcplug_fronts_backward(const cholesky *c, const double *factor, const doubl
     if (!s->pivots) continue;
     memcpy(w, y + s->first, (size_t)s->pivots * sizeof *w);
     for (int i = s->pivots; i < pad; i++) w[i] = 0.0;
-    for (int i = 0; i < s->below; i++) w[pad + i] = y[s->rows[i]];
-    for (int i = pad + s->below; i < ld; i++) w[i] = 0.0;
+    c->kernels->gather(y, s->rows, s->below, w + pad);
     c->kernels->backward(factor + s->panel, ld, s->pivots, inverse + s->first, w);
     memcpy(y + s->first, w, (size_t)s->pivots * sizeof *w);
   }

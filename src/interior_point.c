@@ -5,28 +5,34 @@
  *     A x - b = sum of sign z over the row's pairs,    s = sign (x - bound),    s z = mu -> 0
  *
  * with sign +1 at a lower bound and -1 at an upper one.  A step factorizes A + diag(sum z / s) once
- * and solves with it several times: for the predictor (mu 0), for Mehrotra's corrector, and for
+ * and solves with it several times: for the predictor (mu 0), for Mehrotra's corrector, and for one of
  * Gondzio's correctors, which pull products that a longer step would unbalance back to the others.
  *
- * As soon as two looks agree on which rows are at a bound the active set tries to finish. */
+ * As soon as two looks agree on which rows are at a bound the active set tries to finish.
+ *
+ * The loops over the rows are compiled twice, for any processor and for AVX2, and pass over memory as
+ * seldom as they can: a solve of a sparse system costs no more than a few of them.  Without fused
+ * products both give the same bits. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "box.h"
-#include "pair.h"
+#include "four.h"
 
-/* In units of the first mu: from here on the active set may try to finish; from here on steps that
- * bring nothing are counted; here nothing is left. */
-static const double CROSSOVER_MU = 1e-8, IDLE_MU = 1e-22, LEAST_MU = 1e-30;
+/* In units of the first mu: from here on it is worth looking where the rows are; from here on the active
+ * set may try to finish; from here on steps that bring nothing are counted; here nothing is left. */
+static const double LOOKING_MU = 1e-6, CROSSOVER_MU = 1e-8, IDLE_MU = 1e-22, LEAST_MU = 1e-30;
 /* Of the diagonal, added to what is factorized: keeps a singular A from dropping pivots. */
 static const double BARRIER_TRACE = 1e-11;
 /* What a plain step makes of mu. */
 static const double CAUTIOUS_TARGET = 0.3;
-enum { CROSSOVER_STEPS = 6, MOST_CORRECTORS = 1, MOST_IDLE = 5, MOST_RECOVERIES = 3 };
+enum { CROSSOVER_STEPS = 6, MOST_IDLE = 5, MOST_RECOVERIES = 3 };
 /* Who asks for no more than this does not pay for more. */
 static const double COARSE = 1e-8;
 enum { MOST_LOST = 3, PLAIN_STEPS = 3 };
+/* Steps that follow w by what the factorization says of A dx, until A itself is asked again. */
+enum { FOLLOWED_STEPS = 2 };
 
 /* The lower or the upper bounds of all rows, and the step of their slacks and multipliers.  Where a row
  * has no such bound z, ds, dz and c are 0, and s is 1. */
@@ -43,23 +49,27 @@ typedef struct side {
 
 typedef struct interior {
   box *p;
-  int padded;           /* rows, and one more where these are odd: it has no bounds and x = 0 */
-  double *x, *r;        /* iterate; dual residual A x - b - sum sign z */
-  double *dx, *rhs;     /* its step */
+  int padded;           /* rows, rounded up to a multiple of four: the rest has no bounds and x = 0 */
+  double *x, *w;        /* iterate, and w = A x - b as it is followed */
+  double *barrier;      /* what the factorization adds to the diagonal of the box's matrix */
+  double *dx, *rhs;     /* its step, and what the factorization was asked for it */
+  double *dx_more, *rhs_more;
   side side[2];         /* lower, upper */
   unsigned char *seen;  /* places of the rows at the last look */
   double mu;            /* mean of s z */
   double lowest_mu;
   int lost;             /* steps that did not lower it */
   int cautious;         /* plain steps to take */
+  int followed;         /* steps since w was worked out */
 } interior;
 
+#define INLINE static inline __attribute__((always_inline))
 #define FOR_SIDES(v, b) for (side *b = (v)->side; b < (v)->side + 2; b++)
-#define FOR_PAIRS(v, i) for (int i = 0; i < (v)->padded; i += 2)
+#define FOR_FOURS(v, i) for (int i = 0; i < (v)->padded; i += 4)
 
 static int take_vectors(interior *v, int rows, lcplug_workspace *workspace) {
-  v->padded = (rows + 1) & ~1;
-  double **by_row[] = {&v->x, &v->r, &v->dx, &v->rhs};
+  v->padded = (rows + 3) & ~3;
+  double **by_row[] = {&v->x, &v->w, &v->barrier, &v->dx, &v->rhs, &v->dx_more, &v->rhs_more};
   for (size_t i = 0; i < sizeof by_row / sizeof *by_row; i++)
     if (!(*by_row[i] = TAKE(workspace, double, v->padded))) return 0;
   FOR_SIDES(v, b) {
@@ -72,6 +82,8 @@ static int take_vectors(interior *v, int rows, lcplug_workspace *workspace) {
   return v->seen != NULL;
 }
 
+/* ---- the start ------------------------------------------------------------------------------------ */
+
 static int bounds(const interior *v) { return v->side[0].bounds + v->side[1].bounds; }
 
 static void set_bound(side *b, int row, int has, double slack, double multiplier) {
@@ -81,20 +93,11 @@ static void set_bound(side *b, int row, int has, double slack, double multiplier
   b->z[row] = has ? multiplier : 0.0;
 }
 
-/* The mean of (s + step ds) (z + step dz). */
-static double mean_product_after(interior *v, double step) {
-  pair sum = pair_of(0.0), t = pair_of(step);
-  FOR_SIDES(v, b)
-    if (b->bounds) FOR_PAIRS(v, i)
-        sum += (pair_at(b->s + i) + t * pair_at(b->ds + i)) * (pair_at(b->z + i) + t * pair_at(b->dz + i));
-  return bounds(v) ? pair_sum(sum) / bounds(v) : 0.0;
-}
-
 static double mean_product(interior *v) {
-  pair sum = pair_of(0.0);
+  four sum = four_of(0.0);
   FOR_SIDES(v, b)
-    if (b->bounds) FOR_PAIRS(v, i) sum += pair_at(b->s + i) * pair_at(b->z + i);
-  return bounds(v) ? pair_sum(sum) / bounds(v) : 0.0;
+    if (b->bounds) FOR_FOURS(v, i) sum += four_at(b->s + i) * four_at(b->z + i);
+  return bounds(v) ? four_sum(sum) / bounds(v) : 0.0;
 }
 
 /* Products that differ by orders of magnitude make the first steps short: brings each within a
@@ -126,128 +129,159 @@ static void begin(interior *v) {
     v->x[i] = x;
   }
   for (int i = p->rows; i < v->padded; i++) {
-    v->x[i] = v->r[i] = v->dx[i] = p->dx[i] = 0.0;
+    v->x[i] = v->w[i] = v->barrier[i] = v->dx[i] = v->dx_more[i] = 0.0;
     FOR_SIDES(v, b) set_bound(b, i, 0, 0.0, 0.0);
   }
   balance(v);
   v->mu = v->lowest_mu = mean_product(v);
+  v->followed = FOLLOWED_STEPS;
   memset(v->seen, INSIDE, (size_t)p->rows);
 }
 
-static void set_dual_residual(interior *v) {
+/* Puts the iterate into the box, with a w that is worked out. */
+static void show(interior *v) {
   box *p = v->p;
-  memcpy(p->x, v->x, (size_t)p->rows * sizeof *p->x);
+  size_t bytes = (size_t)p->rows * sizeof *p->x;
+  memcpy(p->x, v->x, bytes);
   lcplug_box_set_w(p);
-  for (int i = 0; i < p->rows; i++) v->r[i] = p->w[i] - v->side[0].z[i] + v->side[1].z[i];
+  memcpy(v->w, p->w, bytes);
+  v->followed = 0;
 }
 
-static void invert(interior *v) {
-  FOR_SIDES(v, b)
-    if (b->bounds) FOR_PAIRS(v, i) {
-        pair none = pair_of(1.0) - pair_at(b->has + i); /* no bound: z is 0 */
-        pair_put(b->inverse_s + i, pair_of(1.0) / pair_at(b->s + i));
-        pair_put(b->inverse_z + i, pair_of(1.0) / (pair_at(b->z + i) + none));
-      }
-}
+/* ---- a step --------------------------------------------------------------------------------------- */
 
 /* What the factorization adds to the diagonal. */
-static void set_barrier(interior *v) {
+INLINE void set_barrier(interior *v) {
   box *p = v->p;
-  memset(p->keep, 1, (size_t)p->rows);
-  for (int i = 0; i < p->rows; i++) p->extra[i] = (BARRIER_TRACE + p->pull) * p->diagonal[i];
+  for (int i = 0; i < p->rows; i++) v->barrier[i] = BARRIER_TRACE * p->diagonal[i];
   FOR_SIDES(v, b)
-    if (b->bounds)
-      for (int i = 0; i < p->rows; i++) p->extra[i] += b->z[i] * b->inverse_s[i];
+    if (b->bounds) FOR_FOURS(v, i) {
+        four none = four_of(1.0) - four_at(b->has + i); /* no bound: z is 0 */
+        four_put(b->inverse_s + i, four_of(1.0) / four_at(b->s + i));
+        four_put(b->inverse_z + i, four_of(1.0) / (four_at(b->z + i) + none));
+        four_put(v->barrier + i, four_at(v->barrier + i) + four_at(b->z + i) * four_at(b->inverse_s + i));
+      }
+  memset(p->keep, 1, (size_t)p->rows);
+  memcpy(p->extra, v->barrier, (size_t)p->rows * sizeof *p->extra);
+  if (p->pull != 0.0)
+    for (int i = 0; i < p->rows; i++) p->extra[i] += p->pull * p->diagonal[i];
 }
 
-/* dx for the right side in v->rhs, to which the wishes c of the bounds are added; then ds and dz. */
-typedef void linear_solve(box *p, double *vector);
-static void solve_for(interior *v, linear_solve *solve, double *dx, int more) {
-  FOR_SIDES(v, b)
-    if (b->bounds) FOR_PAIRS(v, i) {
-        pair wish = pair_of(b->sign) * pair_at(b->c + i) * pair_at(b->inverse_s + i);
-        pair_put(v->rhs + i, pair_at(v->rhs + i) + wish);
-      }
-  memcpy(dx, v->rhs, (size_t)v->p->rows * sizeof *dx);
-  solve(v->p, dx);
+/* The right side of a step: what is missing in A x - b = sum of sign z ... */
+INLINE void ask_for_balance_of_forces(interior *v) {
+  const double *lower_z = v->side[0].z, *upper_z = v->side[1].z;
+  FOR_FOURS(v, i) four_put(v->rhs + i, four_at(lower_z + i) - four_at(upper_z + i) - four_at(v->w + i));
+}
+
+/* ... and what the bounds wish, c. */
+INLINE void add_wish(const side *b, double *rhs, int i, four wish) {
+  four_put(b->c + i, wish);
+  four_put(rhs + i, four_at(rhs + i) + four_of(b->sign) * wish * four_at(b->inverse_s + i));
+}
+
+/* ds and dz of dx, added to those of `before`; returns the longest step, at most 1, that keeps slacks and
+ * multipliers positive. */
+INLINE double spread_step(interior *v, const double *dx, int more) {
+  four inverse = four_of(1.0); /* the largest of -ds / s and -dz / z */
   FOR_SIDES(v, b) {
-    double *ds = more ? b->ds_more : b->ds, *dz = more ? b->dz_more : b->dz;
-    if (b->bounds) FOR_PAIRS(v, i) {
-        pair step = pair_of(b->sign) * pair_at(b->has + i) * pair_at(dx + i);
-        pair_put(ds + i, step);
-        pair_put(dz + i, (pair_at(b->c + i) - pair_at(b->z + i) * step) * pair_at(b->inverse_s + i));
+    double *to_ds = more ? b->ds_more : b->ds, *to_dz = more ? b->dz_more : b->dz;
+    if (b->bounds) FOR_FOURS(v, i) {
+        four inverse_s = four_at(b->inverse_s + i);
+        four ds = four_of(b->sign) * four_at(b->has + i) * four_at(dx + i);
+        four dz = (four_at(b->c + i) - four_at(b->z + i) * ds) * inverse_s;
+        if (more) ds += four_at(b->ds + i), dz += four_at(b->dz + i);
+        four_put(to_ds + i, ds);
+        four_put(to_dz + i, dz);
+        inverse = four_max(-ds * inverse_s, inverse);
+        inverse = four_max(-dz * four_at(b->inverse_z + i), inverse);
       }
   }
+  return 1.0 / four_largest(inverse);
 }
 
-static void set_dual_side(interior *v) { FOR_PAIRS(v, i) pair_put(v->rhs + i, -pair_at(v->r + i)); }
+typedef void linear_solve(box *p, double *vector);
+static void solve_for(interior *v, linear_solve *solve, const double *rhs, double *dx) {
+  memcpy(dx, rhs, (size_t)v->p->rows * sizeof *dx);
+  solve(v->p, dx);
+}
 
-static void predictor(interior *v) {
-  set_dual_side(v);
+INLINE double predictor(interior *v) {
+  ask_for_balance_of_forces(v);
   FOR_SIDES(v, b)
-    if (b->bounds) FOR_PAIRS(v, i) pair_put(b->c + i, -pair_at(b->s + i) * pair_at(b->z + i));
-  solve_for(v, v->p->matrix->factor_and_solve, v->dx, 0);
+    if (b->bounds) FOR_FOURS(v, i) add_wish(b, v->rhs, i, -four_at(b->s + i) * four_at(b->z + i));
+  solve_for(v, v->p->matrix->factor_and_solve, v->rhs, v->dx);
+  return spread_step(v, v->dx, 0);
 }
 
 /* second_order: takes the predictor's product ds dz into account, Mehrotra's idea. */
-static void corrector(interior *v, double target, int second_order) {
-  set_dual_side(v);
+INLINE double corrector(interior *v, double target, int second_order) {
+  ask_for_balance_of_forces(v);
   FOR_SIDES(v, b)
-    if (b->bounds) FOR_PAIRS(v, i) {
-        pair wish = pair_of(target) * pair_at(b->has + i) - pair_at(b->s + i) * pair_at(b->z + i);
-        if (second_order) wish -= pair_at(b->ds + i) * pair_at(b->dz + i);
-        pair_put(b->c + i, wish);
+    if (b->bounds) FOR_FOURS(v, i) {
+        four wish = four_of(target) * four_at(b->has + i) - four_at(b->s + i) * four_at(b->z + i);
+        if (second_order) wish -= four_at(b->ds + i) * four_at(b->dz + i);
+        add_wish(b, v->rhs, i, wish);
       }
-  solve_for(v, v->p->matrix->solve, v->dx, 0);
-}
-
-/* The longest step, at most 1, that keeps slacks and multipliers positive. */
-static double longest_step(interior *v, int more) {
-  pair inverse = pair_of(1.0); /* the largest of -ds / s and -dz / z */
-  FOR_SIDES(v, b) {
-    const double *ds = more ? b->ds_more : b->ds, *dz = more ? b->dz_more : b->dz;
-    if (b->bounds) FOR_PAIRS(v, i) {
-        inverse = pair_max(-pair_at(ds + i) * pair_at(b->inverse_s + i), inverse);
-        inverse = pair_max(-pair_at(dz + i) * pair_at(b->inverse_z + i), inverse);
-      }
-  }
-  return 1.0 / pair_largest(inverse);
+  solve_for(v, v->p->matrix->solve, v->rhs, v->dx);
+  return spread_step(v, v->dx, 0);
 }
 
 /* What one of Gondzio's correctors asks for: products within a factor of ten of the target after a
  * longer step than the present one. */
-static void wish_for_balance(interior *v, double target, double longer) {
-  const pair least = pair_of(0.1 * target), most = pair_of(10.0 * target), t = pair_of(longer);
+INLINE void wish_for_balance(interior *v, double target, double longer) {
+  const four least = four_of(0.1 * target), most = four_of(10.0 * target), t = four_of(longer);
+  memset(v->rhs_more, 0, (size_t)v->padded * sizeof *v->rhs_more);
   FOR_SIDES(v, b)
-    if (b->bounds) FOR_PAIRS(v, i) {
-        pair product = (pair_at(b->s + i) + t * pair_at(b->ds + i)) *
-                       (pair_at(b->z + i) + t * pair_at(b->dz + i));
-        pair wish = pair_min(pair_max(product, least), most) - product;
-        pair_put(b->c + i, pair_at(b->has + i) * pair_max(wish, -most));
+    if (b->bounds) FOR_FOURS(v, i) {
+        four product = (four_at(b->s + i) + t * four_at(b->ds + i)) *
+                       (four_at(b->z + i) + t * four_at(b->dz + i));
+        four wish = four_min(four_max(product, least), most) - product;
+        add_wish(b, v->rhs_more, i, four_at(b->has + i) * four_max(wish, -most));
       }
 }
 
 /* Returns the step that the direction allows with one more corrector; the direction stays as it was
  * unless that is worth it. */
-static double one_more_corrector(interior *v, double target, double step) {
-  double *dx_more = v->p->dx;
+INLINE double one_more_corrector(interior *v, double target, double step) {
   wish_for_balance(v, target, fmin(1.0, step + 0.3));
-  memset(v->rhs, 0, (size_t)v->padded * sizeof *v->rhs);
-  solve_for(v, v->p->matrix->solve, dx_more, 1);
-  FOR_SIDES(v, b)
-    if (b->bounds) FOR_PAIRS(v, i) {
-        pair_put(b->ds_more + i, pair_at(b->ds_more + i) + pair_at(b->ds + i));
-        pair_put(b->dz_more + i, pair_at(b->dz_more + i) + pair_at(b->dz + i));
-      }
-  double better = longest_step(v, 1);
+  solve_for(v, v->p->matrix->solve, v->rhs_more, v->dx_more);
+  double better = spread_step(v, v->dx_more, 1);
   if (better < step + 0.03) return step;
-  for (int i = 0; i < v->p->rows; i++) v->dx[i] += dx_more[i];
+  FOR_FOURS(v, i) {
+    four_put(v->dx + i, four_at(v->dx + i) + four_at(v->dx_more + i));
+    four_put(v->rhs + i, four_at(v->rhs + i) + four_at(v->rhs_more + i));
+  }
   FOR_SIDES(v, b) {
     double *ds = b->ds, *dz = b->dz;
     b->ds = b->ds_more, b->ds_more = ds;
     b->dz = b->dz_more, b->dz_more = dz;
   }
   return better;
+}
+
+/* The mean of (s + step ds) (z + step dz); `move`: that is where s and z go. */
+INLINE double mean_product_after(interior *v, double step, int move) {
+  four sum = four_of(0.0), t = four_of(step);
+  FOR_SIDES(v, b)
+    if (b->bounds) FOR_FOURS(v, i) {
+        four s = four_at(b->s + i) + t * four_at(b->ds + i);
+        four z = four_at(b->z + i) + t * four_at(b->dz + i);
+        sum += s * z;
+        if (move) four_put(b->s + i, s), four_put(b->z + i, z);
+      }
+  return bounds(v) ? four_sum(sum) / bounds(v) : 0.0;
+}
+
+/* w follows without a product: (A + barrier) dx is the right side that dx was solved for. */
+INLINE void move(interior *v, double step) {
+  four t = four_of(step);
+  FOR_FOURS(v, i) {
+    four dx = four_at(v->dx + i), A_dx = four_at(v->rhs + i) - four_at(v->barrier + i) * dx;
+    four_put(v->x + i, four_at(v->x + i) + t * dx);
+    four_put(v->w + i, four_at(v->w + i) + t * A_dx);
+  }
+  v->mu = mean_product_after(v, step, 1);
+  v->followed++;
 }
 
 /* Second-order steps can run in circles; a few plain ones towards the middle break them. */
@@ -262,37 +296,32 @@ static void beware_of_circles(interior *v) {
   }
 }
 
-static void move(interior *v, double step) {
-  pair t = pair_of(step);
-  FOR_PAIRS(v, i) pair_put(v->x + i, pair_at(v->x + i) + t * pair_at(v->dx + i));
-  FOR_SIDES(v, b)
-    if (b->bounds) FOR_PAIRS(v, i) {
-        pair_put(b->s + i, pair_at(b->s + i) + t * pair_at(b->ds + i));
-        pair_put(b->z + i, pair_at(b->z + i) + t * pair_at(b->dz + i));
-      }
-  v->mu = mean_product(v);
-}
-
 /* One step of the method; returns its length. */
-static double advance(interior *v) {
-  invert(v);
+INLINE double advance_by(interior *v) {
   set_barrier(v);
-  predictor(v);
-  double after = mean_product_after(v, longest_step(v, 0));
+  double after = mean_product_after(v, predictor(v), 0);
   double ratio = v->mu > 0.0 ? after / v->mu : 0.0;
   double target = v->cautious ? CAUTIOUS_TARGET * v->mu : ratio * ratio * ratio * v->mu;
-  corrector(v, target, !v->cautious);
-  double step = longest_step(v, 0);
-  for (int more = 0; more < MOST_CORRECTORS && step < 0.9; more++) {
-    double before = step;
-    step = one_more_corrector(v, target, step);
-    if (step == before) break;
-  }
+  double step = corrector(v, target, !v->cautious);
+  if (step < 0.9) step = one_more_corrector(v, target, step);
   if (step < 1.0) step *= 0.995;
   move(v, step);
   beware_of_circles(v);
   return step;
 }
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static double advance_avx2(interior *v) { return advance_by(v); }
+#endif
+
+static double advance(interior *v) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return advance_avx2(v);
+#endif
+  return advance_by(v);
+}
+
+/* ---- the end -------------------------------------------------------------------------------------- */
 
 /* A bound counts as reached when its multiplier outweighs its slack.  Returns the changes since the
  * last look. */
@@ -328,7 +357,7 @@ static int is_at_end(progress *g, const interior *v, double residual) {
  * multipliers that fit. */
 static int recover(progress *g, interior *v) {
   if (g->recoveries++ == MOST_RECOVERIES) return 0;
-  lcplug_box_set_w(v->p);
+  show(v);
   begin(v);
   g->first_mu = fmax(g->first_mu, v->mu);
   g->tried_mu = INFINITY;
@@ -345,6 +374,11 @@ static void polish(interior *v, iteration *it) {
   it->status = LCPLUG_SOLVED;
 }
 
+/* Whether this iterate is worth judging: far from the end none is the best one. */
+static int is_worth_judging(const interior *v, const progress *g, const iteration *it) {
+  return v->mu < LOOKING_MU * g->first_mu || it->deadline < INFINITY;
+}
+
 lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_workspace *workspace) {
   interior v = {.p = p, .side = {{.sign = 1.0}, {.sign = -1.0}}};
   if (!take_vectors(&v, p->rows, workspace)) return LCPLUG_ERROR_MEMORY;
@@ -352,18 +386,20 @@ lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_work
   begin(&v);
   progress g = {.first_mu = v.mu, .tried_mu = INFINITY, .residual = INFINITY};
   for (int step = 0; step < steps; step++) {
-    set_dual_residual(&v);
-    if (lcplug_box_observe(p, it)) {
-      polish(&v, it);
-      return LCPLUG_OK;
-    }
-    int changes = look(&v), last = is_at_end(&g, &v, it->residual);
-    int settled = changes == 0 && v.mu < CROSSOVER_MU * g.first_mu && v.mu < 1e-3 * g.tried_mu;
-    if (last || settled) {
-      if (lcplug_active_set(p, it, CROSSOVER_STEPS, 1.0) || last) return LCPLUG_OK;
-      if (it->status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
-      g.tried_mu = v.mu;
-      set_dual_residual(&v);
+    if (v.followed >= FOLLOWED_STEPS) show(&v);
+    if (is_worth_judging(&v, &g, it)) {
+      if (v.followed) show(&v);
+      if (lcplug_box_observe(p, it)) {
+        polish(&v, it);
+        return LCPLUG_OK;
+      }
+      int changes = look(&v), last = is_at_end(&g, &v, it->residual);
+      int settled = changes == 0 && v.mu < CROSSOVER_MU * g.first_mu && v.mu < 1e-3 * g.tried_mu;
+      if (last || settled) {
+        if (lcplug_active_set(p, it, CROSSOVER_STEPS, 1.0) || last) return LCPLUG_OK;
+        if (it->status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
+        g.tried_mu = v.mu;
+      }
     }
     it->factorizations++;
     if (advance(&v) < 1e-6 && !recover(&g, &v)) break;

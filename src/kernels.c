@@ -18,6 +18,7 @@
 #define ZERO ((pair){0.0, 0.0})
 #define MUL(a, b) ((a) * (b))
 #define ADD(a, b) ((a) + (b))
+#define SUM(a) pair_sum(a)
 #define FMA(a, b, c) ((c) + (a) * (b))
 #define FNMA(a, b, c) ((c) - (a) * (b))
 #define FNMA1(a, b, c) ((c) - (a) * (b))
@@ -35,17 +36,23 @@
 #undef ZERO
 #undef MUL
 #undef ADD
+#undef SUM
 #undef FMA
 #undef FNMA
 #undef FNMA1
 
 static const cholesky_kernels portable = {
     portable_panel,    portable_panels,  portable_schur,    portable_schur_pair,
-    portable_add_runs, portable_forward, portable_backward, portable_multiply,
-    portable_block,    portable_rank_one, "portable"};
+    portable_add_runs, portable_forward, portable_backward, portable_gather,
+    portable_multiply, portable_block,   portable_rank_one, "portable"};
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
+
+__attribute__((target("avx2,fma"))) static inline double avx2_sum(__m256d a) {
+  __m128d pair = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+  return _mm_cvtsd_f64(pair) + _mm_cvtsd_f64(_mm_unpackhi_pd(pair, pair));
+}
 
 #define NAME(x) avx2_##x
 #define TARGET __attribute__((target("avx2,fma")))
@@ -60,6 +67,7 @@ static const cholesky_kernels portable = {
 #define ZERO _mm256_setzero_pd()
 #define MUL(a, b) _mm256_mul_pd((a), (b))
 #define ADD(a, b) _mm256_add_pd((a), (b))
+#define SUM(a) avx2_sum(a)
 #define FMA(a, b, c) _mm256_fmadd_pd((a), (b), (c))
 #define FNMA(a, b, c) _mm256_fnmadd_pd((a), (b), (c))
 #define FNMA1(a, b, c) __builtin_fma(-(a), (b), (c))
@@ -67,8 +75,8 @@ static const cholesky_kernels portable = {
 
 static const cholesky_kernels avx2 = {
     avx2_panel,    avx2_panels,  avx2_schur,    avx2_schur_pair,
-    avx2_add_runs, avx2_forward, avx2_backward, avx2_multiply,
-    avx2_block,    avx2_rank_one, "avx2"};
+    avx2_add_runs, avx2_forward, avx2_backward, avx2_gather,
+    avx2_multiply, avx2_block,   avx2_rank_one, "avx2"};
 
 static const cholesky_kernels *avx2_if_it_runs(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;

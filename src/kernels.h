@@ -35,10 +35,12 @@ typedef struct cholesky_kernels {
                      int add);
   /* to[run.to + i] += from[run.from + i] */
   void (*add_runs)(double *to, const double *from, const panel_run *run, int runs);
-  /* w has the ld rows of the panel.  forward: w_pivots <- L^-1 w_pivots and takes what they
-   * contribute out of the rows below.  backward: w_pivots <- L^-T (w_pivots - the part of w_below). */
+  /* w has the ld rows of the panel.  forward: w_pivots <- L^-1 w_pivots, and the rows below become what
+   * that adds to them.  backward: w_pivots <- L^-T (w_pivots - the part of w_below). */
   void (*forward)(const double *panel, int ld, int pivots, const double *inverse, double *w);
   void (*backward)(const double *panel, int ld, int pivots, const double *inverse, double *w);
+  /* to[i] = from[index[i]], and zeros up to a multiple of PANEL_PAD. */
+  void (*gather)(const double *from, const int *index, int count, double *to);
   /* y = A x for `columns` columns of ld numbers, padded as a panel's; y has room for ld. */
   void (*multiply)(const double *a, int ld, int columns, const double *x, double *y);
   /* sum = A x and dot += A' gathered, for `columns` columns of ld numbers, padded as a panel's. */

@@ -6,6 +6,7 @@
  *     VEC, WIDTH     a vector and its number of doubles (divides PANEL_PAD)
  *     TALL           rows of the largest register tile: TALL / WIDTH * 4 accumulators must fit
  *     LOAD STORE SPREAD ZERO MUL ADD   on vectors; LOAD_ and STORE_ANYWHERE need no alignment
+ *     SUM            of a vector's elements
  *     FMA(a, b, c)   a b + c;  FNMA(a, b, c)   c - a b;  FNMA1 the same on doubles
  *
  * Everything is built from one register tile, rows x columns of  C - L_i L_j^T.  Tile sizes are
@@ -246,19 +247,23 @@ TARGET static void NAME(add_runs)(double *to, const double *from, const panel_ru
   }
 }
 
-/* --- solves --- */
+/* --- solves ---
+ *
+ * A division by the diagonal is a product with its inverse, done beforehand to L and w: the one chain
+ * in which every pivot waits for the one before then has a single operation per pivot. */
 
-INLINE void NAME(forward_block)(const double *l, size_t ld, int rows, const double *inverse,
-                                double *w, const int columns) {
+/* fresh: from which row on w counts as zero */
+INLINE void NAME(forward_block)(const double *l, size_t ld, int rows, int fresh,
+                                const double *inverse, double *w, const int columns) {
   VEC y[4];
-  UNROLL for (int q = 0; q < columns; q++) {
-    w[q] *= inverse[q];
+  double x[4];
+  UNROLL for (int q = 0; q < columns; q++) x[q] = w[q] * inverse[q];
+  UNROLL for (int q = 0; q < columns; q++)
     UNROLL for (int i = q + 1; i < columns; i++)
-      w[i] = FNMA1(l[(size_t)i + (size_t)q * ld], w[q], w[i]);
-  }
-  UNROLL for (int q = 0; q < columns; q++) y[q] = SPREAD(w + q);
+      x[i] = FNMA1(l[(size_t)i + (size_t)q * ld] * inverse[i], x[q], x[i]);
+  UNROLL for (int q = 0; q < columns; q++) w[q] = x[q], y[q] = SPREAD(x + q);
   for (int i = 4; i < rows; i += WIDTH) {
-    VEC sum = LOAD(w + i);
+    VEC sum = i < fresh ? LOAD(w + i) : ZERO;
     UNROLL for (int q = 0; q < columns; q++) sum = FNMA(LOAD(l + i + (size_t)q * ld), y[q], sum);
     STORE(w + i, sum);
   }
@@ -266,16 +271,29 @@ INLINE void NAME(forward_block)(const double *l, size_t ld, int rows, const doub
 
 TARGET static void NAME(forward)(const double *l, int ld, int pivots, const double *inverse,
                                  double *w) {
-  int j = 0;
-  for (; j + 4 <= pivots; j += 4)
-    NAME(forward_block)(l + j + (size_t)j * (size_t)ld, (size_t)ld, ld - j, inverse + j, w + j, 4);
+  int j = 0, fresh = lcplug_panel_pad(pivots);
+  for (; j + 4 <= pivots; j += 4, fresh = ld)
+    NAME(forward_block)(l + j + (size_t)j * (size_t)ld, (size_t)ld, ld - j, fresh - j, inverse + j,
+                        w + j, 4);
   l += j + (size_t)j * (size_t)ld;
   switch (pivots - j) {
-    case 3: NAME(forward_block)(l, (size_t)ld, ld - j, inverse + j, w + j, 3); break;
-    case 2: NAME(forward_block)(l, (size_t)ld, ld - j, inverse + j, w + j, 2); break;
-    case 1: NAME(forward_block)(l, (size_t)ld, ld - j, inverse + j, w + j, 1); break;
+    case 3: NAME(forward_block)(l, (size_t)ld, ld - j, fresh - j, inverse + j, w + j, 3); break;
+    case 2: NAME(forward_block)(l, (size_t)ld, ld - j, fresh - j, inverse + j, w + j, 2); break;
+    case 1: NAME(forward_block)(l, (size_t)ld, ld - j, fresh - j, inverse + j, w + j, 1); break;
     default: break;
   }
+}
+
+/* Whole vectors are written: what reads vectors would wait for parts to come together. */
+TARGET static void NAME(gather)(const double *from, const int *index, int count, double *to) {
+  int i = 0;
+  for (; i + 4 <= count; i += 4) {
+    double four[4] __attribute__((aligned(32))) = {from[index[i]], from[index[i + 1]], from[index[i + 2]], from[index[i + 3]]};
+    UNROLL for (int v = 0; v < 4; v += WIDTH) STORE(to + i + v, LOAD(four + v));
+  }
+  if (i == count) return;
+  double rest[4] __attribute__((aligned(32))) = {from[index[i]], i + 1 < count ? from[index[i + 1]] : 0.0, i + 2 < count ? from[index[i + 2]] : 0.0, 0.0};
+  UNROLL for (int v = 0; v < 4; v += WIDTH) STORE(to + i + v, LOAD(rest + v));
 }
 
 INLINE void NAME(backward_block)(const double *l, size_t ld, int rows, const double *inverse,
@@ -286,13 +304,12 @@ INLINE void NAME(backward_block)(const double *l, size_t ld, int rows, const dou
     VEC x = LOAD(w + i);
     UNROLL for (int q = 0; q < columns; q++) sum[q] = FMA(LOAD(l + i + (size_t)q * ld), x, sum[q]);
   }
-  UNROLL for (int q = columns - 1; q >= 0; q--) {
-    double part[WIDTH], s = w[q];
-    STORE_ANYWHERE(part, sum[q]);
-    UNROLL for (int v = 0; v < WIDTH; v++) s -= part[v];
-    UNROLL for (int i = q + 1; i < columns; i++) s = FNMA1(l[(size_t)i + (size_t)q * ld], w[i], s);
-    w[q] = s * inverse[q];
-  }
+  double x[4];
+  UNROLL for (int q = 0; q < columns; q++) x[q] = (w[q] - SUM(sum[q])) * inverse[q];
+  UNROLL for (int i = columns - 1; i > 0; i--)
+    UNROLL for (int q = i - 1; q >= 0; q--)
+      x[q] = FNMA1(l[(size_t)i + (size_t)q * ld] * inverse[q], x[i], x[q]);
+  UNROLL for (int q = 0; q < columns; q++) w[q] = x[q];
 }
 
 TARGET static void NAME(backward)(const double *l, int ld, int pivots, const double *inverse,
@@ -342,11 +359,7 @@ INLINE void NAME(block_columns)(const double *a, size_t ld, const double *x, con
     }
     STORE(sum + i, s);
   }
-  UNROLL for (int q = 0; q < columns; q++) {
-    double lane[WIDTH];
-    STORE_ANYWHERE(lane, part[q]);
-    UNROLL for (int v = 0; v < WIDTH; v++) dot[q] += lane[v];
-  }
+  UNROLL for (int q = 0; q < columns; q++) dot[q] += SUM(part[q]);
 }
 
 TARGET static void NAME(block)(const double *a, int rows, int columns, const double *x,
