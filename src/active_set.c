@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "box.h"
+#include "contested.h"
 
 static const double REGULARIZATION = 1e-12;
 static const double REFINE = 1e-13; /* in units of the residual: w of the rows inside that is too much */
@@ -17,22 +18,21 @@ static const double LEAST_PROGRESS = 0.65;
 enum { REFINEMENTS = 2 };
 /* So few changes that rounding may be the reason. */
 enum { NEARLY_NONE = 2 };
-/* Changes so few that they may take turns for a while before all are right. */
-enum { FEW_CHANGES = 8, MORE_TRIES = 4 };
+enum { MOST_CONTESTS = 2 };
 
-static place place_of(const box *p, int i) {
+place lcplug_box_place(const box *p, int i) {
   double d = p->diagonal[i], q = d > 0.0 ? p->x[i] - p->w[i] / d : p->x[i];
   return q < p->lo[i] ? AT_LO : q > p->hi[i] ? AT_HI : INSIDE;
 }
 
 static int count_misplaced(const box *p) {
   int count = 0;
-  for (int i = 0; i < p->rows; i++) count += place_of(p, i) != p->place[i];
+  for (int i = 0; i < p->rows; i++) count += lcplug_box_place(p, i) != p->place[i];
   return count;
 }
 
 void lcplug_guess_places(box *p) {
-  for (int i = 0; i < p->rows; i++) p->place[i] = (unsigned char)place_of(p, i);
+  for (int i = 0; i < p->rows; i++) p->place[i] = (unsigned char)lcplug_box_place(p, i);
 }
 
 static void put_at_bounds(box *p) {
@@ -77,8 +77,8 @@ static void refine(box *p) {
 }
 
 int lcplug_active_set(box *p, iteration *it, int steps, double promising) {
-  int tries = MORE_TRIES;
   double most = promising * p->rows; /* changes after the first step */
+  int contests = MOST_CONTESTS;
   for (int step = 0; step < steps; step++) {
     put_at_bounds(p);
     correct(p);
@@ -89,11 +89,16 @@ int lcplug_active_set(box *p, iteration *it, int steps, double promising) {
       changes = count_misplaced(p);
       if (lcplug_box_observe(p, it)) return it->status == LCPLUG_SOLVED;
     }
-    if (changes == 0 || changes > most) break;
+    if (changes == 0) break;
+    if (changes <= most) {
+      lcplug_guess_places(p);
+    } else {
+      if (changes > MOST_CONTESTED || contests-- == 0) break;
+      refine(p);
+      if (!lcplug_settle_contested(p)) break;
+    }
     /* Progress nearly halves the changes from step to step; a method that will cycle does not. */
     most = LEAST_PROGRESS * changes;
-    if (changes <= FEW_CHANGES && tries-- > 0) most = FEW_CHANGES;
-    lcplug_guess_places(p);
   }
   lcplug_box_observe(p, it);
   if (it->status == LCPLUG_ITERATION_LIMIT) it->status = LCPLUG_STALLED;

@@ -76,7 +76,16 @@ static void dense_solve(box *p, double *v) {
   spread_kept(p, p->vector, v);
 }
 
-static const box_matrix dense_matrix = {dense_apply, dense_factor_and_solve, dense_solve};
+static int dense_column_length(const box *p, int i) { return (void)i, p->rows; }
+
+static int dense_column(const box *p, int i, int *rows, double *values) {
+  for (int r = 0; r < p->rows; r++) rows[r] = r;
+  memcpy(values, p->dense + (size_t)i * p->ld, (size_t)p->rows * sizeof *values);
+  return p->rows;
+}
+
+static const box_matrix dense_matrix = {dense_apply, dense_factor_and_solve, dense_solve,
+                                        dense_column_length, dense_column};
 
 /* ---- sparse --------------------------------------------------------------------------------------- */
 
@@ -128,7 +137,23 @@ static void sparse_factor_and_solve(box *p, double *v) {
   sparse_solve(p, v);
 }
 
-static const box_matrix sparse_matrix = {sparse_apply, sparse_factor_and_solve, sparse_solve};
+static int sparse_column_length(const box *p, int i) {
+  return lcplug_cholesky_column_length(p->factor, p->place_of[i]);
+}
+
+static int sparse_column(const box *p, int i, int *rows, double *values) {
+  int length = lcplug_cholesky_column(p->factor, p->place_of[i], rows, values), count = 0;
+  for (int k = 0; k < length; k++) {
+    int row = p->row_of[rows[k]];
+    if (row < 0) continue;
+    rows[count] = row;
+    values[count++] = values[k];
+  }
+  return count;
+}
+
+static const box_matrix sparse_matrix = {sparse_apply, sparse_factor_and_solve, sparse_solve,
+                                         sparse_column_length, sparse_column};
 
 /* ---- the source ----------------------------------------------------------------------------------- */
 
@@ -254,7 +279,7 @@ static int cut_dense(box *p, const double *A, size_t ld, int all, lcplug_workspa
 
 lcplug_error lcplug_box_of_dense(box *p, const double *A, size_t ld, const int *row, int count,
                                  lcplug_workspace *workspace) {
-  *p = (box){.row = row, .rows = count};
+  *p = (box){.workspace = workspace, .row = row, .rows = count};
   return take_vectors(p, workspace) && cut_dense(p, A, ld, 0, workspace) ? LCPLUG_OK
                                                                          : LCPLUG_ERROR_MEMORY;
 }
@@ -267,7 +292,10 @@ static int cut_sparse(box *p, const box_source *s, lcplug_workspace *workspace) 
   p->keep_all = TAKE(workspace, unsigned char, n);
   p->chosen = TAKE(workspace, unsigned char, rows);
   p->extra_kept = TAKE(workspace, double, rows);
-  if (!p->keep_all || !p->chosen || !p->extra_kept) return 0;
+  p->row_of = TAKE(workspace, int, n);
+  if (!p->keep_all || !p->chosen || !p->extra_kept || !p->row_of) return 0;
+  for (size_t k = 0; k < n; k++) p->row_of[k] = -1;
+  for (int k = 0; k < p->rows; k++) p->row_of[p->place_of[k]] = k;
   memset(p->keep_all, 0, n);
   memset(p->keep, 1, rows);
   choose_rows(p);
@@ -318,7 +346,7 @@ lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const doubl
   double *only_fixed = TAKE(workspace, double, n);
   double *pushed = TAKE(workspace, double, n + PANEL_PAD); /* A x of the fixed rows */
   if (!row || !place_of || !only_fixed || !pushed) return LCPLUG_ERROR_MEMORY;
-  *p = (box){.row = row, .place_of = place_of, .unit = lcplug_box_source_unit(s, lo, hi)};
+  *p = (box){.workspace = workspace, .row = row, .place_of = place_of, .unit = lcplug_box_source_unit(s, lo, hi)};
   for (int k = 0; k < n; k++) {
     int i = s->factor ? s->factor->row_at[k] : k;
     if (is_fixed(s, i, lo[i], hi[i], p->unit, &only_fixed[i])) {

@@ -29,10 +29,14 @@ typedef struct box_matrix {
   void (*factor_and_solve)(box *p, double *v);
   /* The same with the factor of the last call. */
   void (*solve)(box *p, double *v);
+  /* The elements of column i that may not be zero: how many at most, and their rows and values. */
+  int (*column_length)(const box *p, int i);
+  int (*column)(const box *p, int i, int *rows, double *values);
 } box_matrix;
 
 struct box {
   const box_matrix *matrix;
+  lcplug_workspace *workspace;
   int rows;
   double unit; /* residuals are fractions of this */
   double *b, *lo, *hi, *diagonal;
@@ -57,7 +61,8 @@ struct box {
   /* sparse: products, and the factor on all rows of the matrix */
   block_product product;
   cholesky *factor;
-  const int *place_of; /* row of the box -> place in the factor */
+  const int *place_of; /* row of the box -> place in the factor, and back, -1: not of the box */
+  int *row_of;
   unsigned char *keep_all, *chosen; /* chosen: what the factor's present subset is */
   double *extra_kept;
 };
@@ -110,7 +115,8 @@ int lcplug_box_observe(box *p, iteration *it);
  * rows that may change their place after the first step without its being given up. */
 int lcplug_active_set(box *p, iteration *it, int steps, double promising);
 
-/* New places from x - w / A_ii. */
+/* Where x - w / A_ii says that row i is, and the same for all rows. */
+place lcplug_box_place(const box *p, int i);
 void lcplug_guess_places(box *p);
 
 /* Interior point from p->x; hands over to the active set as soon as it can. */

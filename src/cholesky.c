@@ -162,6 +162,45 @@ const double *lcplug_fronts_assembled(cholesky *c) {
   return c->assembled;
 }
 
+static int cluster_of(const cholesky *c, int place) {
+  int low = 0, high = c->clusters; /* cluster_first[low] <= place < cluster_first[high] */
+  while (high - low > 1) {
+    int middle = (low + high) / 2;
+    if (c->cluster_first[middle] <= place) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+int lcplug_cholesky_column_length(const cholesky *c, int place) {
+  int a = cluster_of(c, place), length = c->cluster_first[a + 1] - c->cluster_first[a];
+  for (int e = c->neighbour_begin[a]; e < c->neighbour_begin[a + 1]; e++)
+    length += c->cluster_first[c->neighbour[e] + 1] - c->cluster_first[c->neighbour[e]];
+  return length;
+}
+
+/* What is eliminated first is the column: a block is stored by the columns of its earlier cluster. */
+int lcplug_cholesky_column(const cholesky *c, int place, int *places, double *values) {
+  int a = cluster_of(c, place), first = c->cluster_first[a], count = 0;
+  size_t own = (size_t)(place - first), step = (size_t)(c->place_begin[a + 1] - c->place_begin[a]);
+  const double *square = c->value + c->value_begin[a];
+  for (int q = first; q < c->cluster_first[a + 1]; q++) { /* of which there is the lower half */
+    size_t i = (size_t)(q - first), low = i < own ? i : own, high = i < own ? own : i;
+    places[count] = q;
+    values[count++] = square[low * step + high];
+  }
+  for (int e = c->neighbour_begin[a]; e < c->neighbour_begin[a + 1]; e++) {
+    int b = c->neighbour[e];
+    size_t step_b = (size_t)(c->place_begin[b + 1] - c->place_begin[b]);
+    const double *block = c->value + c->block[e] + (b > a ? own * step : own);
+    for (int q = c->cluster_first[b]; q < c->cluster_first[b + 1]; q++, block += b > a ? 1 : step_b) {
+      places[count] = q;
+      values[count++] = *block;
+    }
+  }
+  return count;
+}
+
 /* --- one front --- */
 
 /* A + diag(extra) in the panel of a supernode. */

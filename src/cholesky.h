@@ -128,6 +128,10 @@ void lcplug_cholesky_factor(cholesky *c, const double *extra);
 /* x <- (A_FF + diag(extra_F))^-1 x, c->kept elements. */
 void lcplug_cholesky_solve(const cholesky *c, double *x);
 
+/* Column `place` of A, all rows: at most how many elements, and their places and values. */
+int lcplug_cholesky_column_length(const cholesky *c, int place);
+int lcplug_cholesky_column(const cholesky *c, int place, int *places, double *values);
+
 /* The pieces, for other factorizations of the chosen rows.
  *
  * The panels of c->now with A in them. */

@@ -394,7 +394,7 @@ lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_work
         return LCPLUG_OK;
       }
       int changes = look(&v), last = is_at_end(&g, &v, it->residual);
-      int settled = changes == 0 && v.mu < CROSSOVER_MU * g.first_mu && v.mu < 1e-3 * g.tried_mu;
+      int settled = changes <= 0 && v.mu < CROSSOVER_MU * g.first_mu && v.mu < 1e-3 * g.tried_mu;
       if (last || settled) {
         if (lcplug_active_set(p, it, CROSSOVER_STEPS, 1.0) || last) return LCPLUG_OK;
         if (it->status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;

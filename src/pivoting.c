@@ -146,11 +146,14 @@ static int exchange_roles(pivoting *p) {
   return 1;
 }
 
-int lcplug_pivoting(pivoting *p) {
-  for (int i = 0; i < p->rows; i++) p->diagonal[i] = *element(p, i, i);
-  if (!exchange_roles(p)) return 0;
+int lcplug_pivoting_mend(pivoting *p) {
   p->pivots_left = MOST_PIVOTS_PER_ROW * p->rows;
   for (int r; (r = most_wrong(p)) >= 0;)
     if (!mend(p, r)) return 0;
   return 1;
+}
+
+int lcplug_pivoting(pivoting *p) {
+  for (int i = 0; i < p->rows; i++) p->diagonal[i] = *element(p, i, i);
+  return exchange_roles(p) && lcplug_pivoting_mend(p);
 }
