@@ -2,7 +2,8 @@
  *
  * Guess where each row is; put the rows at bounds there; solve A_FF x_F = b_F - A_FB x_B for the
  * rows inside; guess again from x - w / A_ii.  That is Newton's method for the natural residual: when
- * the guess repeats itself it is right.  It may also cycle, and then somebody else has to go on.
+ * the guess repeats itself it is right.  It may also cycle; the last few rows are then settled among
+ * themselves (contested.c), and where they are many somebody else has to go on.
  *
  * The system is solved for a correction of x, with a trace of the diagonal added: where A is
  * singular (more contacts than the bodies need) the forces then stay near the guess instead of
@@ -13,12 +14,14 @@
 #include "contested.h"
 
 static const double REGULARIZATION = 1e-12;
-static const double REFINE = 1e-13; /* in units of the residual: w of the rows inside that is too much */
 static const double LEAST_PROGRESS = 0.65;
+/* In units of the residual: w of the rows inside that is too much, and an answer of contested rows that
+ * needs no factor of its own. */
+static const double REFINE = 1e-13, CLEAN = 1e-12;
 enum { REFINEMENTS = 2 };
-/* So few changes that rounding may be the reason. */
-enum { NEARLY_NONE = 2 };
-enum { MOST_CONTESTS = 2 };
+/* So few changes that rounding may be the reason; so few that to contest them is cheaper than another
+ * step; and how often that is tried. */
+enum { NEARLY_NONE = 2, FEW = 8, MOST_CONTESTS = 4 };
 
 place lcplug_box_place(const box *p, int i) {
   double d = p->diagonal[i], q = d > 0.0 ? p->x[i] - p->w[i] / d : p->x[i];
@@ -76,10 +79,17 @@ static void refine(box *p) {
   }
 }
 
+/* Settles the rows that are not where they should be among themselves.  1: the answer is clean. */
+static int contest(box *p, int *possible) {
+  refine(p);
+  *possible = lcplug_settle_contested(p);
+  return *possible && lcplug_box_residual(p, p->x, p->w) <= CLEAN;
+}
+
 int lcplug_active_set(box *p, iteration *it, int steps, double promising) {
   double most = promising * p->rows; /* changes after the first step */
-  int contests = MOST_CONTESTS;
-  for (int step = 0; step < steps; step++) {
+  int contests = MOST_CONTESTS, possible = 1;
+  for (int step = 0; step < steps && possible; step++) {
     put_at_bounds(p);
     correct(p);
     it->factorizations++;
@@ -89,13 +99,11 @@ int lcplug_active_set(box *p, iteration *it, int steps, double promising) {
       changes = count_misplaced(p);
       if (lcplug_box_observe(p, it)) return it->status == LCPLUG_SOLVED;
     }
-    if (changes == 0) break;
-    if (changes <= most) {
+    if (changes > FEW && changes <= most) {
       lcplug_guess_places(p);
     } else {
-      if (changes > MOST_CONTESTED || contests-- == 0) break;
-      refine(p);
-      if (!lcplug_settle_contested(p)) break;
+      if (!changes || changes > MOST_CONTESTED || !contests--) break;
+      if (contest(p, &possible) && lcplug_box_observe(p, it)) return it->status == LCPLUG_SOLVED;
     }
     /* Progress nearly halves the changes from step to step; a method that will cycle does not. */
     most = LEAST_PROGRESS * changes;

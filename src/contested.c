@@ -117,7 +117,6 @@ static int add_at_bound(contest *c, int i, double *line) {
 
 static int add_row(contest *c, int i) {
   double line[MOST_CONTESTED];
-  if (c->count == MOST_CONTESTED) return 0;
   c->row[c->count] = i;
   c->is_contested[i] = 1;
   if (c->place[i] == INSIDE) add_inside(c, i, line);
@@ -127,12 +126,18 @@ static int add_row(contest *c, int i) {
   return 1;
 }
 
+static int has_left(const contest *c, int i) {
+  return !c->is_contested[i] && lcplug_box_place(c->p, i) != c->p->place[i];
+}
+
 /* Rows that are not where they should be join the contested ones.  Returns how many did, -1: too many. */
 static int add_misplaced(contest *c) {
-  int before = c->count;
+  int joining = 0;
+  for (int i = 0; i < c->p->rows; i++) joining += has_left(c, i);
+  if (c->count + joining > MOST_CONTESTED) return -1;
   for (int i = 0; i < c->p->rows; i++)
-    if (!c->is_contested[i] && lcplug_box_place(c->p, i) != c->p->place[i] && !add_row(c, i)) return -1;
-  return c->count - before;
+    if (has_left(c, i) && !add_row(c, i)) return -1;
+  return joining;
 }
 
 /* ---- the answer ----------------------------------------------------------------------------------- */
