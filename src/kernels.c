@@ -50,8 +50,8 @@ static const cholesky_kernels portable = {
 #include <immintrin.h>
 
 __attribute__((target("avx2,fma"))) static inline double avx2_sum(__m256d a) {
-  __m128d pair = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
-  return _mm_cvtsd_f64(pair) + _mm_cvtsd_f64(_mm_unpackhi_pd(pair, pair));
+  __m128d half = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+  return _mm_cvtsd_f64(half) + _mm_cvtsd_f64(_mm_unpackhi_pd(half, half));
 }
 
 #define NAME(x) avx2_##x

@@ -288,11 +288,13 @@ TARGET static void NAME(forward)(const double *l, int ld, int pivots, const doub
 TARGET static void NAME(gather)(const double *from, const int *index, int count, double *to) {
   int i = 0;
   for (; i + 4 <= count; i += 4) {
-    double four[4] __attribute__((aligned(32))) = {from[index[i]], from[index[i + 1]], from[index[i + 2]], from[index[i + 3]]};
-    UNROLL for (int v = 0; v < 4; v += WIDTH) STORE(to + i + v, LOAD(four + v));
+    double part[4] __attribute__((aligned(32))) = {from[index[i]], from[index[i + 1]],
+                                                   from[index[i + 2]], from[index[i + 3]]};
+    UNROLL for (int v = 0; v < 4; v += WIDTH) STORE(to + i + v, LOAD(part + v));
   }
   if (i == count) return;
-  double rest[4] __attribute__((aligned(32))) = {from[index[i]], i + 1 < count ? from[index[i + 1]] : 0.0, i + 2 < count ? from[index[i + 2]] : 0.0, 0.0};
+  double rest[4] __attribute__((aligned(32))) = {from[index[i]], i + 1 < count ? from[index[i + 1]] : 0.0,
+                                                 i + 2 < count ? from[index[i + 2]] : 0.0, 0.0};
   UNROLL for (int v = 0; v < 4; v += WIDTH) STORE(to + i + v, LOAD(rest + v));
 }
 

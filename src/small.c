@@ -20,6 +20,7 @@
 
 #include "box.h"
 #include "finite.h"
+#include "four.h"
 #include "pivoting.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -30,8 +31,6 @@ enum { MOST_STEPS = 8, PATIENCE = 3, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 
 static const double TINY_PIVOT = 1e-13;
 /* w of the rows inside, in units of the residual, that calls for a second correction. */
 static const double CORRECT_AGAIN = 1e-12;
-
-typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 
 typedef struct small {
   const lcplug_problem *problem;
