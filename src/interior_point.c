@@ -374,9 +374,9 @@ static void polish(interior *v, iteration *it) {
   it->status = LCPLUG_SOLVED;
 }
 
-/* Whether this iterate is worth judging: far from the end none is the best one. */
+/* Whether this iterate is worth judging: far from the end none is the best one, unless it is the last. */
 static int is_worth_judging(const interior *v, const progress *g, const iteration *it) {
-  return v->mu < LOOKING_MU * g->first_mu || it->deadline < INFINITY;
+  return v->mu < LOOKING_MU * g->first_mu || (it->deadline < INFINITY && lcplug_now() > it->deadline);
 }
 
 lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_workspace *workspace) {
