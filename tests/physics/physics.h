@@ -118,7 +118,7 @@ double physics_arch(int stones, double thickness, double seconds);
 enum { ENERGY_SAMPLES = 128 };
 
 typedef struct energy_result {
-  double growth; /* the largest rise above an earlier value, as a fraction of the first */
+  double growth; /* the largest work of the contacts in one step, as a fraction of the first energy */
   double left;   /* at the end, as a fraction of the first */
   double sample[ENERGY_SAMPLES];
 } energy_result;
