@@ -158,7 +158,7 @@ static void compare_file(void *the_job, const char *path) {
     outcome *o = &c->contestants[s].results[c->problems];
     *o = outcome_of(&job->seat, record, &settings, job->repeats);
     if (o->error) progress_say("lcplug: %s: %s: %s\n", path, c->contestants[s].name, outcome_text(o));
-    follow_convergence(job, s, record, settings);
+    if (contest_has_curve(c, s)) follow_convergence(job, s, record, settings);
   }
   c->files[c->problems] = path;
   c->rows[c->problems++] = record->problem.n;
@@ -174,11 +174,10 @@ typedef struct score {
 } score;
 
 static score score_of(const contest *c, int who) {
-  score s = {.worst = NAN};
-  double *seconds = tool_resize(NULL, (size_t)c->problems + 1, sizeof(double));
-  double *residual = tool_resize(NULL, (size_t)c->problems + 1, sizeof(double));
-  double *iterations = tool_resize(NULL, (size_t)c->problems + 1, sizeof(double));
-  int count = 0;
+  score s = {.seconds = contest_median(c, who, outcome_seconds),
+             .residual = contest_median(c, who, outcome_residual),
+             .iterations = contest_median(c, who, outcome_iterations),
+             .worst = NAN};
   for (int p = 0; p < c->problems; p++) {
     const outcome *o = &c->contestants[who].results[p];
     if (contest_solved(c, o)) s.solved++;
@@ -186,16 +185,7 @@ static score score_of(const contest *c, int who) {
     if (o->error) continue;
     s.total += o->seconds;
     s.worst = fmax(s.worst, o->residual);
-    seconds[count] = o->seconds;
-    residual[count] = o->residual;
-    iterations[count++] = (double)o->iterations;
   }
-  s.seconds = median(seconds, count);
-  s.residual = median(residual, count);
-  s.iterations = median(iterations, count);
-  free(seconds);
-  free(residual);
-  free(iterations);
   return s;
 }
 
@@ -323,7 +313,8 @@ static const tool_option options[] = {
     {COMPARE_REPEAT, "repeat", 0, "N", "the time is the median of N measurements (built in: 3)"},
     {COMPARE_PROFILE, "profile", 0, "FILE", "draw the performance profile as SVG"},
     {COMPARE_CONVERGENCE, "convergence", 0, "FILE",
-     "draw the residual over the iterations and over the time as SVG; solves each problem some twenty times more"},
+     "draw the residual over the iterations and over the time as SVG: of pgs and apgd a curve, for which they solve "
+     "each problem some twenty times more; of auto and exact, which no iteration limit ends, one point"},
     {COMPARE_FILES, "files", 0, NULL, "a line for each file and contestant, too"},
     {COMPARE_JSON, "json", 0, NULL, "JSON in the place of the tables"},
     {0}};

@@ -30,6 +30,27 @@ double contest_share(const contest *c, int who, double factor) {
   return c->problems ? (double)within / c->problems : 0;
 }
 
+double outcome_seconds(const outcome *o) { return o->seconds; }
+double outcome_residual(const outcome *o) { return o->residual; }
+double outcome_iterations(const outcome *o) { return (double)o->iterations; }
+
+double contest_median(const contest *c, int who, outcome_value *value) {
+  double *values = tool_resize(NULL, (size_t)c->problems + 1, sizeof *values);
+  int count = 0;
+  for (int p = 0; p < c->problems; p++) {
+    const outcome *o = &c->contestants[who].results[p];
+    if (!o->error) values[count++] = value(o);
+  }
+  double middle = median(values, count);
+  free(values);
+  return middle;
+}
+
+bool contest_has_curve(const contest *c, int who) {
+  lcplug_solver solver = c->contestants[who].settings.solver;
+  return solver == LCPLUG_PGS || solver == LCPLUG_APGD;
+}
+
 static double largest_ratio(const contest *c) {
   double largest = 2;
   for (int s = 0; s < c->count; s++)
@@ -83,21 +104,41 @@ void contest_write_profile(const contest *c, FILE *file) {
   free_curves(curves, c->count);
 }
 
+/* A logarithmic axis has no zero: exact is drawn as rounding error. */
+static double drawn_residual(double residual) { return fmax(residual, 1e-17); }
+
 /* The medians over the problems, at each budget. */
-static svg_curve convergence_curve(const contest *c, int who, bool over_time) {
-  double *x = tool_resize(NULL, CONTEST_BUDGETS, sizeof *x);
-  double *y = tool_resize(NULL, CONTEST_BUDGETS, sizeof *y);
+static int trace_budgets(const contest *c, int who, bool over_time, double *x, double *y) {
   double *column = tool_resize(NULL, (size_t)c->problems + 1, sizeof *column);
   for (int k = 0; k < c->budgets; k++) {
     size_t first = (size_t)k * (size_t)c->room;
     for (int p = 0; p < c->problems; p++) column[p] = c->residual_at[who][first + (size_t)p];
-    /* a logarithmic axis has no zero: exact is drawn as rounding error */
-    y[k] = fmax(median(column, c->problems), 1e-17);
+    y[k] = drawn_residual(median(column, c->problems));
     for (int p = 0; p < c->problems; p++) column[p] = c->seconds_at[who][first + (size_t)p];
     x[k] = over_time ? median(column, c->problems) : c->budget[k];
   }
   free(column);
-  return (svg_curve){.name = c->contestants[who].name, .x = x, .y = y, .count = c->budgets};
+  return c->budgets;
+}
+
+/* A problem that is solved without an iteration stands at the axis' first one. */
+static int trace_end(const contest *c, int who, bool over_time, double *x, double *y) {
+  *x = over_time ? contest_median(c, who, outcome_seconds)
+                 : fmax(contest_median(c, who, outcome_iterations), 1);
+  *y = drawn_residual(contest_median(c, who, outcome_residual));
+  return 1;
+}
+
+static svg_curve convergence_curve(const contest *c, int who, bool over_time) {
+  double *x = tool_resize(NULL, CONTEST_BUDGETS, sizeof *x);
+  double *y = tool_resize(NULL, CONTEST_BUDGETS, sizeof *y);
+  bool curved = contest_has_curve(c, who);
+  int count = (curved ? trace_budgets : trace_end)(c, who, over_time, x, y);
+  return (svg_curve){.name = c->contestants[who].name,
+                     .style = curved ? SVG_LINE : SVG_POINTS,
+                     .x = x,
+                     .y = y,
+                     .count = count};
 }
 
 void contest_write_convergence(const contest *c, FILE *file) {

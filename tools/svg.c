@@ -125,13 +125,13 @@ static void write_path(FILE *file, const svg_chart *c, const svg_curve *curve, c
 
 static void write_points(FILE *file, const svg_chart *c, const svg_curve *curve, const char *colour,
                          const svg_scale *x, const svg_scale *y) {
-  double last_x = -1, last_y = -1;
+  double last_x = -1, last_y = -1, radius = curve->count == 1 ? 5 : 2;
   fprintf(file, "<g fill=\"%s\">\n", colour);
   for (int i = 0; i < curve->count; i++) {
     if (!is_point(c, curve, i)) continue;
     double px = svg_place(x, curve->x[i]), py = svg_place(y, curve->y[i]);
     if (hypot(px - last_x, py - last_y) < 0.5) continue;
-    fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\"/>\n", px, py);
+    fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.0f\"/>\n", px, py, radius);
     last_x = px, last_y = py;
   }
   fputs("</g>\n", file);

@@ -192,7 +192,7 @@ typedef struct lcplug_settings {
   lcplug_fallback fallback;
   int32_t max_iter;  /* of pgs and apgd, 0: 1000; exact ends by itself */
   double tol;        /* 0: the solver's own tolerance */
-  double time_limit; /* seconds, 0: none */
+  double time_limit; /* seconds, 0: none; looked at between steps, and not by exact on small boxes */
   double omega;      /* relaxation of pgs, in (0, 2) */
   int32_t reuse;     /* not 0: try the last active set of a problem of the same shape first */
   int32_t timing;    /* not 0: measure info.seconds; two readings of the clock */
