@@ -114,7 +114,7 @@ mkdir "$folder/killed"
 "$lcplug" capture -o "$folder/killed" --max 100000 -- "$host" wall size=4 steps=100000 \
   >/dev/null 2>"$folder/killed.err" &
 tool=$!
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
   [ "$(files killed)" -lt 20 ] || break
   sleep 0.05
 done

@@ -15,23 +15,43 @@ command -v make >/dev/null || skip "no make"
 
 # ---- what stands for the machine of a new user -----------------------------------------------------
 
-# The clone: its bootstrap installs what was built here.
+src=${abs_top_srcdir:-.}
+# has_nothing_to_do: ./bootstrap install would only install, as after ./bootstrap check.  In another folder
+# than build/, with another prefix or an older configure it would build first.
+has_nothing_to_do() {
+  local file
+  [ "$top" -ef "$src/build" ] && [ -w /usr/local ] && grep -q '^S\["prefix"\]="/usr/local"$' "$top/config.status" &&
+    [ ! "$src/configure" -nt "$top/config.status" ] || return
+  for file in "$src"/configure.ac "$src"/Makefile.am "$src"/*/Makefile.inc "$src"/m4/lcplug_*.m4; do
+    [ ! "$file" -nt "$src/configure" ] || return
+  done
+}
+
+# The clone: its bootstrap installs what was built here, under a root of its own.
 mkdir -p "$folder/lcplug"
+if has_nothing_to_do; then
+  install="exec '$(realpath "$src")/bootstrap' install"
+else
+  echo "skip - ./bootstrap install itself, as it would build again here: make install takes its place"
+  install="exec make -C '$top' install"
+fi
 cat >"$folder/lcplug/bootstrap" <<SCRIPT
 #!/bin/sh
 [ "\$*" = install ] || exit 2
 unset MAKEFLAGS MFLAGS MAKELEVEL
-exec make -C '$top' install DESTDIR='$folder/root'
+DESTDIR='$folder/root'
+export DESTDIR
+$install
 SCRIPT
 chmod +x "$folder/lcplug/bootstrap"
 sudo() { "$@"; }
-# Packages are there, or there to be had.
+# The real one, told to change nothing.  A machine may know a program and not its package.
 apt-get() {
   local word
+  if type -P apt-get >/dev/null && command apt-get -s "$@"; then return; fi
   for word; do
     case $word in install | -*) continue ;; esac
-    dpkg-query -W "$word" >/dev/null 2>&1 || apt-cache show "$word" >/dev/null 2>&1 || command -v "$word" ||
-      return 1
+    command -v "$word" || return 1
   done
 }
 # The folder where lcplug was installed, once it is.

@@ -28,7 +28,7 @@ static void note_motions(scene *s, motion *motions) {
     dBodyID body = scene_body(s, i);
     dMass mass;
     dBodyGetMass(body, &mass);
-    motions[i] = (motion){mass.mass, mass.I[0], dBodyGetPosition(body)[2]};
+    motions[i] = (motion){.mass = mass.mass, .inertia = mass.I[0], .height = dBodyGetPosition(body)[2]};
     for (int k = 0; k < 3; k++) {
       motions[i].velocity[k] = dBodyGetLinearVel(body)[k];
       motions[i].spin[k] = dBodyGetAngularVel(body)[k];
@@ -50,7 +50,7 @@ static double energy_of(const motion *motions, int count) {
 static double energy_of_change(const motion *before, const motion *after, int count) {
   motion change[MOST_BODIES];
   for (int i = 0; i < count; i++) {
-    change[i] = (motion){before[i].mass, before[i].inertia, 0};
+    change[i] = (motion){.mass = before[i].mass, .inertia = before[i].inertia};
     for (int k = 0; k < 3; k++) {
       change[i].velocity[k] = after[i].velocity[k] - before[i].velocity[k];
       change[i].spin[k] = after[i].spin[k] - before[i].spin[k];

@@ -44,9 +44,10 @@ $3" ;;
   esac
 }
 
-# less WHAT A B: A < B as numbers; a NaN is never less.
+# less WHAT A B: A < B, and both are numbers: neither a NaN nor nothing at all is less.
 less() {
-  if awk -v a="$2" -v b="$3" 'BEGIN { exit !(a + 0 < b + 0 && a != "nan" && a != "-nan") }'; then
+  if awk -v a="$2" -v b="$3" 'BEGIN { number = "^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$"
+    exit !(a ~ number && b ~ number && a + 0 < b + 0) }'; then
     ok "$1"
   else
     not_ok "$1" "$2 is not less than $3"
