@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bind_python.sh - the library is easy to bind: no callback is asked for, and Python's ctypes solves a
-# problem with it (bind_python.py).
+# bind_python.sh - the library is easy to bind: no callback is asked for, and Python's ctypes solves
+# a problem with it (bind_python.py).
 set -u
 unset LCPLUG LD_PRELOAD
 

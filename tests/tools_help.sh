@@ -1,6 +1,6 @@
 #!/bin/bash
-# tools_help.sh - help, manual pages and shell completion come from one table: every command and every
-# option stands in all of them, and the pages that make installs are those of the table.
+# tools_help.sh - help, manual pages and shell completion come from one table: every command and
+# every option stands in all of them, and the pages that make installs are those of the table.
 
 . "${abs_top_srcdir:-$(pwd)}/tests/tools_common.sh" || exit 1
 
@@ -51,7 +51,8 @@ prefix=$folder/prefix
 if [ -f "$top/Makefile" ] && command -v make >/dev/null; then
   make -C "$top" --no-print-directory -s install-data DESTDIR="$prefix" >"$folder/log" 2>&1
   is "make install-data succeeds" 0 $?
-  is "make install brings the completion" 1 "$(find "$prefix" -path '*bash-completion/completions/lcplug' | wc -l)"
+  is "make install brings the completion" 1 \
+    "$(find "$prefix" -path '*bash-completion/completions/lcplug' | wc -l)"
   is "make install brings the pages" 1 "$(find "$prefix" -name 'lcplug-solve.1' | wc -l)"
 else
   echo "skip - nothing to install from: no Makefile, or no make"

@@ -1,8 +1,8 @@
 /* contest.c - see contest.h.
  *
- * The performance profile is that of Dolan and More: rho_s(t) is the share of problems that solver s
- * solves within t times the time of the fastest.  Its value at t = 1 is how often s wins, its limit how
- * often it solves at all. */
+ * The performance profile is that of Dolan and More: rho_s(t) is the share of problems that solver
+ * s solves within t times the time of the fastest.  Its value at t = 1 is how often s wins, its
+ * limit how often it solves at all. */
 #include "contest.h"
 
 #include <math.h>
@@ -11,7 +11,9 @@
 #include "svg.h"
 #include "tools.h"
 
-bool contest_solved(const contest *c, const outcome *o) { return !o->error && o->residual <= c->tol; }
+bool contest_solved(const contest *c, const outcome *o) {
+  return !o->error && o->residual <= c->tol;
+}
 
 double contest_ratio(const contest *c, int who, int problem) {
   double best = INFINITY;
@@ -79,7 +81,8 @@ static svg_curve profile_curve(const contest *c, int who, double end) {
   for (int i = 0; i < count; i++) y[i] = (i + 1.0) / c->problems;
   x[count] = end;
   y[count] = count ? y[count - 1] : 0;
-  return (svg_curve){.name = c->contestants[who].name, .style = SVG_STEPS, .x = x, .y = y, .count = count + 1};
+  return (svg_curve){
+      .name = c->contestants[who].name, .style = SVG_STEPS, .x = x, .y = y, .count = count + 1};
 }
 
 static void free_curves(svg_curve *curves, int count) {
@@ -93,13 +96,15 @@ void contest_write_profile(const contest *c, FILE *file) {
   svg_curve curves[CONTEST_MOST];
   double end = 1.1 * largest_ratio(c);
   char title[120];
-  snprintf(title, sizeof title, "Performance profile: %d problems, residual at most %g", c->problems, c->tol);
+  snprintf(title, sizeof title, "Performance profile: %d problems, residual at most %g",
+           c->problems, c->tol);
   for (int s = 0; s < c->count; s++) curves[s] = profile_curve(c, s, end);
-  svg_chart chart = {.title = title,
-                     .x = {"time, as a multiple of the fastest", .logarithmic = true, .least = 1, .most = end},
-                     .y = {"share of the problems solved", .least = 0, .most = 1.02},
-                     .curves = curves,
-                     .count = c->count};
+  svg_chart chart = {
+      .title = title,
+      .x = {"time, as a multiple of the fastest", .logarithmic = true, .least = 1, .most = end},
+      .y = {"share of the problems solved", .least = 0, .most = 1.02},
+      .curves = curves,
+      .count = c->count};
   svg_write(file, &chart, 1);
   free_curves(curves, c->count);
 }
@@ -144,7 +149,8 @@ static svg_curve convergence_curve(const contest *c, int who, bool over_time) {
 void contest_write_convergence(const contest *c, FILE *file) {
   svg_curve curves[2][CONTEST_MOST];
   char title[120];
-  snprintf(title, sizeof title, "Convergence: median of %d problem%s", c->problems, c->problems == 1 ? "" : "s");
+  snprintf(title, sizeof title, "Convergence: median of %d problem%s", c->problems,
+           c->problems == 1 ? "" : "s");
   for (int s = 0; s < c->count; s++)
     for (int k = 0; k < 2; k++) curves[k][s] = convergence_curve(c, s, k == 1);
   svg_chart charts[2] = {{.title = title,

@@ -122,7 +122,8 @@ static bool tower(Scene &s, int steps) {
   return right;
 }
 
-// One slope for all boxes, so each angle is a friction coefficient of its own: tan(angle) against mu.
+// One slope for all boxes, so each angle is a friction coefficient of
+// its own: tan(angle) against mu.
 static bool slope(Scene &s, int steps) {
   static const double mus[] = {0.2, 0.4, 0.55, 0.7, 0.9};
   const double angle = 30 * M_PI / 180; // tan 0.577

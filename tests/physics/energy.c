@@ -1,14 +1,15 @@
 /* energy.c - a heap that must not gain energy.
  *
- * A step takes v to v' = v + d with M d = h (f + J^T x), f the weight, and then moves the bodies by h v'.
- * With E the kinetic and potential energy,
+ * A step takes v to v' = v + d with M d = h (f + J^T x), f the weight, and then moves the bodies by
+ * h v'. With E the kinetic and potential energy,
  *
  *     E' - E = v' M d - d M d / 2 - h f v' = h x' J v' - d M d / 2
  *
- * and x' J v', the power of the contacts at the end of the step, is at most 0 without restitution and
- * without ERP, in every friction model.  So it is not enough that E does not grow: E' - E + d M d / 2 may
- * not, which sees what the integrator's own loss of d M d / 2 would hide.  Bodies whose moments of inertia
- * are equal feel no gyroscopic torque, for which this does not hold: balls and cubes. */
+ * and x' J v', the power of the contacts at the end of the step, is at most 0 without
+ * restitution and without ERP, in every friction model.  So it is not enough that E does not
+ * grow: E' - E + d M d / 2 may not, which sees what the integrator's own loss of d M d / 2 would
+ * hide.  Bodies whose moments of inertia are equal feel no gyroscopic torque, for which this
+ * does not hold: balls and cubes. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static void note_motions(scene *s, motion *motions) {
     dBodyID body = scene_body(s, i);
     dMass mass;
     dBodyGetMass(body, &mass);
-    motions[i] = (motion){.mass = mass.mass, .inertia = mass.I[0], .height = dBodyGetPosition(body)[2]};
+    motions[i] = (motion){
+        .mass = mass.mass, .inertia = mass.I[0], .height = dBodyGetPosition(body)[2]};
     for (int k = 0; k < 3; k++) {
       motions[i].velocity[k] = dBodyGetLinearVel(body)[k];
       motions[i].spin[k] = dBodyGetAngularVel(body)[k];
@@ -41,7 +43,8 @@ static double energy_of(const motion *motions, int count) {
   for (const motion *m = motions; m < motions + count; m++) {
     sum += m->mass * PHYSICS_GRAVITY * m->height;
     for (int k = 0; k < 3; k++)
-      sum += 0.5 * (m->mass * m->velocity[k] * m->velocity[k] + m->inertia * m->spin[k] * m->spin[k]);
+      sum += 0.5 *
+             (m->mass * m->velocity[k] * m->velocity[k] + m->inertia * m->spin[k] * m->spin[k]);
   }
   return sum;
 }
@@ -73,7 +76,8 @@ static scene *build_heap(int bodies) {
   for (int i = 0; i < bodies; i++) {
     double x = (i % 3 - 1) * pitch, y = (i / 3 % 3 - 1) * pitch, z = (i / 9 + 0.7) * pitch;
     dBodyID body = i & 1 ? scene_add_sphere(s, half, 1, x, y, z)
-                         : scene_add_box(s, (const double[]){2 * half, 2 * half, 2 * half}, 1, x, y, z);
+                         : scene_add_box(s, (const double[]){2 * half, 2 * half, 2 * half}, 1, x, y,
+                                         z);
     dQuaternion q;
     dQFromAxisAndAngle(q, sin(i), cos(2 * i), sin(3 * i), 0.3 * i);
     dBodySetQuaternion(body, q);

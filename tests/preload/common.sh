@@ -59,8 +59,9 @@ finish() {
   exit 0
 }
 
-# run NAME COMMAND...: runs the command for at most two minutes; NAME.out, NAME.err and NAME.status in
-# $folder keep what it did.  The outer redirection is for this shell's own word on a program that dies.
+# run NAME COMMAND...: runs the command for at most two minutes; NAME.out, NAME.err and
+# NAME.status in $folder keep what it did.  The outer redirection is for this shell's own
+# word on a program that dies.
 run() {
   local name=$1
   shift
@@ -68,8 +69,9 @@ run() {
   echo $? >"$folder/$name.status"
 }
 
-# python_with MODULE: sets $python to an interpreter that can import it.  The first python3 may be one
-# that knows nothing of the system's packages, or a wrapper script, which would be preloaded, too.
+# python_with MODULE: sets $python to an interpreter that can import it.  The first
+# python3 may be one that knows nothing of the system's packages, or a wrapper script,
+# which would be preloaded, too.
 python_with() {
   local candidate
   for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
@@ -100,7 +102,8 @@ out() { cat "$folder/$1.out"; }
 err() { cat "$folder/$1.err"; }
 status() { cat "$folder/$1.status"; }
 
-# counted NAME WORDS: the number before these words in the summary of run NAME; 0 if it is not there.
+# counted NAME WORDS: the number before these words in the summary of
+# run NAME; 0 if it is not there.
 counted() {
   awk -v words="$2" 'index($0, "lcplug: ") == 1 { number = $2; $1 = $2 = ""; sub(/^ */, "")
     if ($0 == words) { print number; found = 1 } } END { if (!found) print 0 }' "$folder/$1.err"

@@ -16,7 +16,9 @@ ode_static=${ODE_STATIC_LIBS:-}
 mkdir "$folder/pkglib"
 ln -s "$preload" "$folder/pkglib/"
 for archive in wrap replace; do
-  if [ -f "$top/liblcplug-$archive.a" ]; then ln -s "$top/liblcplug-$archive.a" "$folder/pkglib/"; fi
+  if [ -f "$top/liblcplug-$archive.a" ]; then
+    ln -s "$top/liblcplug-$archive.a" "$folder/pkglib/"
+  fi
 done
 cp "$source_folder/tests/preload/relink_app.c" "$folder/app.c"
 
@@ -81,7 +83,8 @@ check_swap() {
 check_upstream() {
   relinked upstream solver=upstream,stats=1
   is "solver=upstream changes no bit" "$(out plain)" "$(out upstream)"
-  is "solver=upstream answers every call" "$(counted upstream calls)" "$(counted upstream "answered by upstream")"
+  is "solver=upstream answers every call" "$(counted upstream calls)" \
+    "$(counted upstream "answered by upstream")"
   relinked fallback solver=pgs,max_iter=1,tol=1e-14,fallback=upstream,stats=1
   less "a miss asks upstream" 0 "$(counted fallback "asked upstream after a miss")"
   less "fallback: close to upstream" "$(apart plain fallback)" 1e-6
