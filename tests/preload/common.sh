@@ -98,6 +98,21 @@ swapped() {
   fi
 }
 
+# close_to_upstream RUN ARGUMENT...: with each solver, RUN NAME SETTINGS ARGUMENT... ends well, has hit
+# the swap, and leaves the bodies where the run "plain" has left them.
+close_to_upstream() {
+  local run=$1 solver limit
+  shift
+  for solver in exact auto pgs apgd; do
+    "$run" "$solver" "solver=$solver,stats=1" "$@"
+    is "$solver: exit status" 0 "$(status "$solver")"
+    less "$solver: swap is hit" 0 "$(counted "$solver" calls)"
+    limit=1e-6
+    case $solver in pgs | apgd) limit=1e-3 ;; esac
+    less "$solver: close to upstream" "$(apart plain "$solver")" "$limit"
+  done
+}
+
 out() { cat "$folder/$1.out"; }
 err() { cat "$folder/$1.err"; }
 status() { cat "$folder/$1.status"; }

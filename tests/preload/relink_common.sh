@@ -68,14 +68,7 @@ check_swap() {
   run unset "$folder/app"
   is "unset: exit status" 0 "$(status unset)"
   is "unset: silent" "" "$(err unset)"
-  for solver in auto exact pgs apgd; do
-    relinked "$solver" "solver=$solver,stats=1"
-    is "$solver: exit status" 0 "$(status "$solver")"
-    less "$solver: swap is hit" 0 "$(counted "$solver" calls)"
-    limit=1e-6
-    case $solver in pgs | apgd) limit=1e-3 ;; esac
-    less "$solver: close to upstream" "$(apart plain "$solver")" "$limit"
-  done
+  close_to_upstream relinked
   is "unset is auto" "$(out auto)" "$(out unset)"
 }
 

@@ -19,6 +19,7 @@ enum { ROWS = 9, FULL_STRIDE = 11 };
 typedef struct good {
   lcplug_problem problem;
   double A[ROWS * FULL_STRIDE], b[ROWS], lo[ROWS], hi[ROWS];
+  double bx[2 * ROWS], bounds[2 * ROWS]; /* for make_pairs */
   int32_t findex[ROWS];
 } good;
 
@@ -37,6 +38,16 @@ static void make_good(good *g) {
   instance_free(p);
 }
 
+/* The same problem with b and the bounds in pairs, as ODE passes them. */
+static void make_pairs(good *g) {
+  for (int i = 0; i < ROWS; i++) {
+    g->bx[2 * i] = g->b[i], g->bx[2 * i + 1] = NAN;
+    g->bounds[2 * i] = g->lo[i], g->bounds[2 * i + 1] = g->hi[i];
+  }
+  g->problem.b = g->bx, g->problem.b_step = 2;
+  g->problem.lo = g->bounds, g->problem.hi = g->bounds + 1, g->problem.bounds_step = 2;
+}
+
 /* ---- the faults ------------------------------------------------------------------------------ */
 
 static double *at(good *g, int i, int j) { return &g->A[i * FULL_STRIDE + j]; }
@@ -47,16 +58,22 @@ static void nan_in_last_of_row(good *g) { *at(g, 8, 7) = -NAN; }
 static void inf_below(good *g) { *at(g, 5, 0) = INFINITY; }
 static void minus_inf_on_diagonal(good *g) { *at(g, 0, 0) = -INFINITY; }
 static void nan_in_b(good *g) { g->b[8] = NAN; }
+static void nan_in_b_of_pairs(good *g) { make_pairs(g), g->bx[2 * 8] = NAN; }
+static void nan_in_b_of_one_row(good *g) { g->problem.n = 1, g->b[0] = NAN; }
 static void inf_in_b(good *g) { g->b[0] = -INFINITY; }
 static void nan_in_lo(good *g) { g->lo[3] = NAN; }
 static void nan_in_hi(good *g) { g->hi[6] = NAN; }
 static void nan_in_mu(good *g) { g->hi[1] = NAN; }
 static void lo_above_hi(good *g) { g->lo[3] = 1.0, g->hi[3] = 0.5; }
+static void lo_above_hi_in_pairs(good *g) {
+  make_pairs(g), g->bounds[2 * 6] = 1.0, g->bounds[2 * 6 + 1] = 0.5;
+}
 static void lo_is_inf(good *g) { g->lo[3] = INFINITY; }
 static void hi_is_minus_inf(good *g) { g->lo[3] = g->hi[3] = -INFINITY; }
 static void findex_is_n(good *g) { g->findex[1] = ROWS; }
 static void findex_is_huge(good *g) { g->findex[1] = INT_MAX; }
 static void findex_to_itself(good *g) { g->findex[4] = 4; }
+static void findex_of_row_0_to_itself(good *g) { g->findex[0] = 0; }
 static void n_is_negative(good *g) { g->problem.n = -1; }
 static void n_is_least(good *g) { g->problem.n = INT_MIN; }
 static void n_is_too_large(good *g) {
@@ -88,16 +105,20 @@ static const struct fault {
     FAULT(inf_below, LCPLUG_ERROR_NOT_FINITE),
     FAULT(minus_inf_on_diagonal, LCPLUG_ERROR_NOT_FINITE),
     FAULT(nan_in_b, LCPLUG_ERROR_NOT_FINITE),
+    FAULT(nan_in_b_of_pairs, LCPLUG_ERROR_NOT_FINITE),
+    FAULT(nan_in_b_of_one_row, LCPLUG_ERROR_NOT_FINITE),
     FAULT(inf_in_b, LCPLUG_ERROR_NOT_FINITE),
     FAULT(nan_in_lo, LCPLUG_ERROR_BOUNDS),
     FAULT(nan_in_hi, LCPLUG_ERROR_BOUNDS),
     FAULT(nan_in_mu, LCPLUG_ERROR_BOUNDS),
     FAULT(lo_above_hi, LCPLUG_ERROR_BOUNDS),
+    FAULT(lo_above_hi_in_pairs, LCPLUG_ERROR_BOUNDS),
     FAULT(lo_is_inf, LCPLUG_ERROR_BOUNDS),
     FAULT(hi_is_minus_inf, LCPLUG_ERROR_BOUNDS),
     FAULT(findex_is_n, LCPLUG_ERROR_FINDEX),
     FAULT(findex_is_huge, LCPLUG_ERROR_FINDEX),
     FAULT(findex_to_itself, LCPLUG_ERROR_FINDEX),
+    FAULT(findex_of_row_0_to_itself, LCPLUG_ERROR_FINDEX),
     FAULT(n_is_negative, LCPLUG_ERROR_SIZE),
     FAULT(n_is_least, LCPLUG_ERROR_SIZE),
     FAULT(n_is_too_large, LCPLUG_ERROR_SIZE),
@@ -209,6 +230,11 @@ static void upper_triangle_is_noise(good *g) {
   for (int i = 0; i < ROWS; i++)
     for (int j = i + 1; j < FULL_STRIDE; j++) *at(g, i, j) = j % 2 ? NAN : INFINITY;
 }
+static void stride_is_n(good *g) {
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < ROWS; j++) g->A[i * ROWS + j] = *at(g, i, j);
+  g->problem.stride = ROWS;
+}
 static void full_and_symmetric(good *g) { g->problem.full = 1, *at(g, 2, 5) *= 1.0 + 1e-14; }
 static void row_of_zeros(good *g) {
   for (int j = 0; j < ROWS; j++) *at(g, 3, j) = *at(g, j, 3) = 0.0;
@@ -229,6 +255,8 @@ static void (*const allowed[])(good *g) = {
     nothing_but_A_and_b,
     friction_without_bounds,
     upper_triangle_is_noise,
+    make_pairs,
+    stride_is_n,
     full_and_symmetric,
     row_of_zeros,
     minus_zero_on_diagonal,

@@ -84,6 +84,15 @@ static lcplug_record *read_back(const char *name) {
   return record;
 }
 
+/* What is written is read again, and is a problem. */
+static void check_round_trip(const lcplug_record *record) {
+  ck_assert_int_eq(lcplug_record_write(path, record), LCPLUG_OK);
+  lcplug_record *copy = read_back(path);
+  ck_assert(same_record(record, copy));
+  ck_assert_int_eq(lcplug_problem_check(&copy->problem), LCPLUG_OK);
+  lcplug_record_free(copy);
+}
+
 /* With and without findex, bounds and answer, of no rows and of many, with steps. */
 START_TEST(round_trip) {
   rng r = {80};
@@ -94,11 +103,7 @@ START_TEST(round_trip) {
     if (kind % 3 == 0) record.problem.findex = NULL;
     if (kind % 3 == 1) record.problem.lo = record.problem.hi = NULL;
     if (kind % 3 == 2) record.problem.nub = p->n / 2;
-    ck_assert_int_eq(lcplug_record_write(path, &record), LCPLUG_OK);
-    lcplug_record *copy = read_back(path);
-    ck_assert(same_record(&record, copy));
-    ck_assert_int_eq(lcplug_problem_check(&copy->problem), LCPLUG_OK);
-    lcplug_record_free(copy);
+    check_round_trip(&record);
     instance_free(p);
   }
   lcplug_record_free(NULL);
@@ -114,10 +119,7 @@ START_TEST(round_trip_of_pairs) {
   lcplug_record record = make_record(p, NULL);
   record.problem.b = bx, record.problem.b_step = 2;
   record.problem.lo = lh, record.problem.hi = lh + 1, record.problem.bounds_step = 2;
-  ck_assert_int_eq(lcplug_record_write(path, &record), LCPLUG_OK);
-  lcplug_record *copy = read_back(path);
-  ck_assert(same_record(&record, copy));
-  lcplug_record_free(copy);
+  check_round_trip(&record);
   instance_free(p);
 }
 END_TEST
@@ -286,6 +288,10 @@ START_TEST(missing_files_are_errors) {
   ck_assert_ptr_null(record);
   ck_assert(strstr(message, "no/such/file.lcp") && strstr(message, "No such file"));
   ck_assert_int_eq(lcplug_record_read("no/such/file.lcp", &record, NULL, 0), LCPLUG_ERROR_FILE);
+  /* A message without room stays as it is. */
+  strcpy(message, "as it was");
+  ck_assert_int_eq(lcplug_record_read("no/such/file.lcp", &record, message, 0), LCPLUG_ERROR_FILE);
+  ck_assert_str_eq(message, "as it was");
   ck_assert_int_eq(lcplug_record_read(NULL, &record, NULL, 0), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_record_read("x", NULL, NULL, 0), LCPLUG_ERROR_ARGUMENT);
 }
@@ -300,7 +306,7 @@ START_TEST(a_folder_is_an_error) {
   rmdir(path);
   ck_assert_msg(error == LCPLUG_ERROR_FILE, "%s (%s)", lcplug_error_text(error), message);
   ck_assert_ptr_null(record);
-  ck_assert(strstr(message, path));
+  ck_assert(strstr(message, path) && strstr(message, "not a file"));
 }
 END_TEST
 
@@ -312,6 +318,8 @@ START_TEST(refused_records_leave_no_file) {
   ck_assert_int_eq(lcplug_record_write("no/such/folder.lcp", &record), LCPLUG_ERROR_FILE);
   ck_assert_int_eq(lcplug_record_write(NULL, &record), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_record_write(path, NULL), LCPLUG_ERROR_ARGUMENT);
+  lcplug_format none = (lcplug_format)(LCPLUG_FORMAT_MATRIX_MARKET + 1);
+  ck_assert_int_eq(lcplug_record_write_as(path, &record, none, NULL, 0), LCPLUG_ERROR_ARGUMENT);
   p->findex[1] = 99;
   ck_assert_int_eq(lcplug_record_write(path, &record), LCPLUG_ERROR_FINDEX);
   p->findex[1] = 0, record.problem.api = 0;

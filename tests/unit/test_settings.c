@@ -231,6 +231,8 @@ END_TEST
 START_TEST(fields_are_checked) {
   lcplug_settings good = all_changed(), s = good;
   ck_assert_int_eq(lcplug_settings_check(&good), LCPLUG_OK);
+  s.tol = 1.0;
+  ck_assert_int_eq(lcplug_settings_check(&s), LCPLUG_OK);
 #define REFUSED(change)                                                                            \
   s = good;                                                                                        \
   change;                                                                                          \
