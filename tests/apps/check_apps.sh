@@ -72,9 +72,9 @@ drive_mu-cade() { await_window; press z; press z; xdotool keydown z keydown Up; 
 
 # ---- one run -------------------------------------------------------------------------------------
 
-# play_once NAME STEPS PRELOAD SETTINGS PROGRAM ARGUMENT...: NAME.report,
+# play NAME STEPS PRELOAD SETTINGS PROGRAM ARGUMENT...: NAME.report,
 # NAME.png and what run keeps.
-play_once() {
+play() {
   local name=$1 steps=$2 objects=$3 settings=$4 app=${1%-*}
   shift 4
   local home=$folder/home
@@ -99,15 +99,6 @@ play_once() {
   driver=
   stop_display
   cp "$folder/$name.err" "$results/$name.err"
-}
-
-# play: the same.  A program that has not come to its first step, as the screen or its window was
-# late, gets a second chance; one that hangs or falls has no use for it.
-play() {
-  play_once "$@"
-  if [ "$(seen "$1" steps)$(seen "$1" quick_steps)" != 00 ]; then return; fi
-  echo "$1: made no step; once more"
-  play_once "$@"
 }
 
 # seen NAME WHAT: a number of the observer's report.
@@ -156,7 +147,7 @@ app() {
 
 app mokomaze 3000 steps -i keyboard
 app xmoto 500 quick_steps -p lcplug -l tut1 --nosound --nowww -win -res 800x600
-app stormbaancoureur 400 quick_steps
+app stormbaancoureur 2000 quick_steps
 app mu-cade 600 quick_steps -nosound -window
 
 # ---- the same scene twice ------------------------------------------------------------------------
