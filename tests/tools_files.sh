@@ -21,13 +21,13 @@ field() { sed -n "s/^ *\"$1\": \([^,]*\),*$/\1/p" "$2" | head -n 1; }
 # ---- solve: an answer that can be checked by hand ----------------------------------------------
 
 # One contact that sticks, W not symmetric: W r = -q.
-cat >stick.fcp <<'FCP'
+cat >stick.fcp <<'END'
 FCP 1
 2 1 1
 10
 -1 0.05
 0 0 2 0.1 0.104 1
-FCP
+END
 table=$("$bin" solve --tol 1e-10 -o stick.txt stick.fcp 2>errors)
 is "solve succeeds" 0 $?
 is "one file is solved without a word on stderr" "" "$(cat errors)"
@@ -172,9 +172,9 @@ fi
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
   escape=$(printf '\033')
   on_terminal() { TERM=xterm script -qec "$*" /dev/null; }
-  has "colours on a terminal" "$escape[32m" "$(on_terminal "$bin" replay "$data/wall.lcp")"
+  has "colours on a terminal" "${escape}[32m" "$(on_terminal "$bin" replay "$data/wall.lcp")"
   has "a bar on a terminal" "left" "$(on_terminal "$bin" replay "$data")"
-  lacks "NO_COLOR is honoured" "$escape[32m" \
+  lacks "NO_COLOR is honoured" "${escape}[32m" \
     "$(NO_COLOR=1 on_terminal "$bin" replay "$data/wall.lcp")"
   lacks "a table into a file has no colours" "$escape" \
     "$(on_terminal "$bin replay $data/wall.lcp >table" >/dev/null; cat table)"

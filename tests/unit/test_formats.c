@@ -165,6 +165,16 @@ START_TEST(single_precision_is_stored_as_such) {
   ck_assert_int_eq(lcplug_record_read(path, &copy, NULL, 0), LCPLUG_OK);
   check_same(&record, copy);
   lcplug_record_free(copy);
+  /* One element of A that is no float is enough to keep doubles. */
+  for (int column = 0; column < 5; column += 4) {
+    float before = (float)instance_at(p, 4, column);
+    instance_set(p, 4, column, before + 0x1p-40);
+    ck_assert_int_eq(lcplug_record_write(path, &record), LCPLUG_OK);
+    ck_assert_int_eq(lcplug_record_read(path, &copy, NULL, 0), LCPLUG_OK);
+    check_same(&record, copy);
+    lcplug_record_free(copy);
+    instance_set(p, 4, column, before);
+  }
   instance_free(p);
 }
 END_TEST
@@ -217,6 +227,14 @@ START_TEST(what_fcp_cannot_hold_is_refused) {
     ck_assert_int_ne(access(path, F_OK), 0);
     instance_free(p);
   }
+  /* A free row, by nub alone. */
+  rng r = {93};
+  instance *p = instance_contacts(&r, 2, 2, 1e-3, 0.5, 0.5);
+  lcplug_record record = {.problem = instance_problem(p)};
+  record.problem.nub = 1;
+  ck_assert_int_eq(lcplug_record_write_as(path, &record, LCPLUG_FORMAT_FCP, NULL, 0),
+                   LCPLUG_ERROR_FORMAT);
+  instance_free(p);
 }
 END_TEST
 
@@ -269,6 +287,13 @@ static const char *const wrong_texts[][2] = {
     {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf\n1 1 1\n1 1 1\n", "too short"},
     {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf 0.5\n1 1 1\n1 1 1\n",
      "findex is 0.5"},
+    {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf -2\n1 1 1\n1 1 1\n",
+     "findex is -2"},
+    {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf 1e9\n1 1 1\n1 1 1\n",
+     "findex is 1e+09"},
+    {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf -1\n%row 1 0 inf -1\n"
+     "1 1 1\n1 1 1\n",
+     "more than 1 rows"},
     {"%%MatrixMarket matrix coordinate real general\n%nub 2\n1 1 1\n1 1 1\n", "nub is more than 1"},
 };
 enum { WRONG_TEXTS = sizeof wrong_texts / sizeof *wrong_texts };
