@@ -277,8 +277,8 @@ static void write_verdict(FILE *out, int t) {
   }
   fprintf(out,
           "- residual %.0e: lcplug reaches it on %d of %d; more than twice as fast as the best of\n"
-          "  Siconos on %d of %d with 20 contacts or more; more than twice as slow, and above 1 ms,\n"
-          "  on %d.\n",
+          "  Siconos on %d of %d with 20 contacts or more; more than twice as slow, and above\n"
+          "  1 ms, on %d.\n",
           target[t], solved, count, twice, large, slower);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bind_readme.sh - the C programs in README.md compile as they stand there, and the first one solves.
+# bind_readme.sh - the C programs in README.md compile as they stand there; the first one solves.
 set -u
 unset LCPLUG LD_PRELOAD
 
@@ -56,16 +56,19 @@ echo "ok - it compiles"
 void step(lcplug_system system, lcplug_workspace *workspace, lcplug_settings settings,
           lcplug_solution solution, lcplug_info info, int row, int bodies, lcplug_pose *pose,
           const double *normal, const double *lever1, const double *lever2, double *jacobian,
-          double *velocity, const double *force, double h, const double *bias, double *b, double *x);
+          double *velocity, const double *force, double h, const double *bias, double *b,
+          double *x);
 void step(lcplug_system system, lcplug_workspace *workspace, lcplug_settings settings,
           lcplug_solution solution, lcplug_info info, int row, int bodies, lcplug_pose *pose,
           const double *normal, const double *lever1, const double *lever2, double *jacobian,
-          double *velocity, const double *force, double h, const double *bias, double *b, double *x) {
+          double *velocity, const double *force, double h, const double *bias, double *b,
+          double *x) {
 TEXT
   program 2
   echo '}'
 } >"$folder/native.c"
-grep -q lcplug_move_bodies "$folder/native.c" || { echo "not ok - the page has a time step"; exit 1; }
+grep -q lcplug_move_bodies "$folder/native.c" ||
+  { echo "not ok - the page has a time step"; exit 1; }
 # shellcheck disable=SC2086
 $compiler -Wall -Wextra -Werror -I"$source/include" -c -o "$folder/native.o" "$folder/native.c" ||
   { echo "not ok - the time step compiles"; exit 1; }

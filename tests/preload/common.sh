@@ -98,8 +98,8 @@ swapped() {
   fi
 }
 
-# close_to_upstream RUN ARGUMENT...: with each solver, RUN NAME SETTINGS ARGUMENT... ends well, has hit
-# the swap, and leaves the bodies where the run "plain" has left them.
+# close_to_upstream RUN ARGUMENT...: with each solver, RUN NAME SETTINGS ARGUMENT... ends well, has
+# hit the swap, and leaves the bodies where the run "plain" has left them.
 close_to_upstream() {
   local run=$1 solver limit
   shift
