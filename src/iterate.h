@@ -19,20 +19,18 @@ typedef struct iteration {
   double *x; /* best iterate; on entry the first guess */
 } iteration;
 
-/* Rounding excuses a residual up to here; forces so large that it would
- * excuse more are no answer. */
+/* Rounding excuses a residual up to here; forces so large that it would excuse more are no answer. */
 #define ROUNDING_EXCUSES 1e-6
 
 /* Seconds on the monotonic clock. */
 double lcplug_now(void);
 
-/* The first guess, made feasible, or no forces at all if these are as good and it does not do.
- * Sets the residual; returns 1 if it already meets the tolerance.  Ax: scratch. */
+/* The first guess, made feasible, or no forces at all if these are as good and it does not do.  Sets the residual;
+ * returns 1 if it already meets the tolerance.  Ax: scratch. */
 int lcplug_iteration_begin(iteration *it, const model *m, double *Ax, lcplug_workspace *workspace);
 
-/* One more iterate of n rows: keeps it if it is the best; returns 1, with the status, when
- * it is time to stop: at the tolerance, at `rounding`, below which no residual can be
- * told, or at the deadline. */
+/* One more iterate of n rows: keeps it if it is the best; returns 1, with the status, when it is time
+ * to stop: at the tolerance, at `rounding`, below which no residual can be told, or at the deadline. */
 int lcplug_iteration_keep(iteration *it, int n, const double *x, double residual, double rounding);
 
 /* The same for a model, whose residual it works out. */

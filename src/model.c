@@ -5,8 +5,7 @@
 #include <math.h>
 
 static force_set interval(int row, double lo, double hi) {
-  if (lo == -INFINITY && hi == INFINITY)
-    return (force_set){.kind = SET_FREE, .first = row, .rows = 1};
+  if (lo == -INFINITY && hi == INFINITY) return (force_set){.kind = SET_FREE, .first = row, .rows = 1};
   return (force_set){.kind = SET_INTERVAL, .first = row, .rows = 1, .lo = lo, .hi = hi};
 }
 
@@ -32,8 +31,8 @@ static force_set set_of_row(const layout *l, int row, friction_stage stage, cons
   return coupled(l, row);
 }
 
-/* A row of zeros (A is semidefinite, so its diagonal tells) still needs a scale to step by;
- * rounding error of the largest element is what such a row would have had. */
+/* A row of zeros (A is semidefinite, so its diagonal tells) still needs a scale to step by; rounding
+ * error of the largest element is what such a row would have had. */
 static double smallest_scale(const double *diagonal, int n) {
   double largest = 0.0;
   for (int i = 0; i < n; i++) largest = fmax(largest, diagonal[i]);

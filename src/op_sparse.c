@@ -55,15 +55,13 @@ static void sparse_diagonal(const linop *op, double *d) {
 
 static int sparse_state_size(const linop *op) { return op->n; }
 
-static void sparse_state_read(const linop *op, const double *state, int first, int rows,
-                              double *Ax) {
+static void sparse_state_read(const linop *op, const double *state, int first, int rows, double *Ax) {
   (void)op;
   memcpy(Ax, state + first, (size_t)rows * sizeof *Ax);
 }
 
 /* Column j of A is row j: the block row of the changed group, read along its rows. */
-static void sparse_state_add(const linop *op, double *state, int first, int rows,
-                             const double *dx) {
+static void sparse_state_add(const linop *op, double *state, int first, int rows, const double *dx) {
   int group = op->group_of[first], offset = first - op->layout->group_first[group];
   for (int k = op->block_begin[group]; k < op->block_begin[group + 1]; k++) {
     const block *b = &op->blocks[k];

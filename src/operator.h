@@ -1,8 +1,8 @@
 /* operator.h - A, seen only through a table of functions.
  *
- * A gradient method needs products A x.  A sweep needs less and more: the rows of A x that belong
- * to one block, kept current while block after block changes.  Each operator keeps for that a
- * `state` of its own choice (for the matrices here it is A x itself).
+ * A gradient method needs products A x.  A sweep needs less and more: the rows of A x that belong to
+ * one block, kept current while block after block changes.  Each operator keeps for that a `state`
+ * of its own choice (for the matrices here it is A x itself).
  *
  * Rows are in the solver's order (layout.h).  Operators know nothing of sets. */
 #ifndef LCPLUG_OPERATOR_H

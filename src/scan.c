@@ -1,7 +1,7 @@
 /* scan.c - see scan.h.
  *
- * The pass over A is bound by memory: it reads eight numbers, a cache line, per branch, and asks
- * for the line below, which is needed a whole row later. */
+ * The pass over A is bound by memory: it reads eight numbers, a cache line, per branch, and asks for the
+ * line below, which is needed a whole row later. */
 #include "scan.h"
 
 #include <math.h>
@@ -19,8 +19,7 @@ static int any_nonzero(const double *row) {
 
 static size_t collect(const double *row, int from, int to, int *column, double *value) {
   size_t count = 0;
-  /* without a branch: which numbers are zero is hard to predict */
-  for (int j = from; j < to; j++) {
+  for (int j = from; j < to; j++) { /* without a branch: which numbers are zero is hard to predict */
     column[count] = j;
     value[count] = row[j];
     count += row[j] != 0.0; /* true for a NaN too */
@@ -89,8 +88,7 @@ static lcplug_error permute(lower_triangle *lower, const layout *l, lcplug_works
   size_t nonzeros = lower->begin[n];
   size_t *next = TAKE(workspace, size_t, n + 1), *begin = TAKE(workspace, size_t, n + 1);
   int *row_by_column = TAKE(workspace, int, nonzeros), *column = TAKE(workspace, int, nonzeros);
-  double *value_by_column = TAKE(workspace, double, nonzeros),
-         *value = TAKE(workspace, double, nonzeros);
+  double *value_by_column = TAKE(workspace, double, nonzeros), *value = TAKE(workspace, double, nonzeros);
   int *from = TAKE(workspace, int, nonzeros);
   if (!next || !begin || !row_by_column || !column || !value_by_column || !value || !from)
     return LCPLUG_ERROR_MEMORY;
