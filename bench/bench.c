@@ -145,8 +145,8 @@ static void measure_all(run *r) {
   }
   progress_end();
   if (r->report.untimed)
-    progress_say("upstream's budget of %g s is used up: %d problems without it\n", r->options.budget,
-              r->report.untimed);
+    progress_say("upstream's budget of %g s is used up: %d problems without it\n",
+                 r->options.budget, r->report.untimed);
 }
 
 static int write_results(run *r) {

@@ -3,10 +3,10 @@
  *     cholesky_bench [-r repeats] file.lcp ...
  *
  * For each file: A + 1e-10 diag(A) with all rows, and with the rows that have no findex alone (the
- * normals and joints of phase 1).  Prints n, nonzeros of L, thread CPU times in microseconds (medians)
- * of analysis, factorization and solve, CHOLMOD's best of simplicial and supernodal, the ratio of the
- * factorization times and the residual of a solve; then a summary by size.  Exits with 1 if a residual
- * is above 1e-9. */
+ * normals and joints of phase 1).  Prints n, nonzeros of L, thread CPU times in microseconds
+ * (medians) of analysis, factorization and solve, CHOLMOD's best of simplicial and supernodal, the
+ * ratio of the factorization times and the residual of a solve; then a summary by size.  Exits with
+ * 1 if a residual is above 1e-9. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -58,8 +58,8 @@ static void read_matrix(matrix *m, const char *name) {
   get(tag, 1, 64, f, name);
   size_t n = head[0], nnz = head[3];
   uint32_t *begin = need(malloc(4 * (n + 1)));
-  m->lower = (lower_triangle){(int)n, need(malloc(sizeof(size_t) * (n + 1))), need(malloc(4 * nnz + 4)),
-                              need(malloc(8 * nnz + 8))};
+  m->lower = (lower_triangle){(int)n, need(malloc(sizeof(size_t) * (n + 1))),
+                              need(malloc(4 * nnz + 4)), need(malloc(8 * nnz + 8))};
   m->findex = need(malloc(4 * n + 4));
   get(begin, 4, n + 1, f, name);
   for (size_t i = 0; i <= n; i++) m->lower.begin[i] = begin[i];
@@ -98,7 +98,8 @@ static double median(double *t, int count) {
 enum { MOST_REPEATS = 1001 };
 static int repeats = 25;
 
-/* Median microseconds of one statement, run often enough that the clock's own cost does not show. */
+/* Median microseconds of one statement, run often enough that the
+ * clock's own cost does not show. */
 #define MEASURE(result, statement)                                                    \
   do {                                                                                \
     double times_[MOST_REPEATS], start_ = now();                                      \
@@ -198,7 +199,8 @@ static cholmod_sparse *to_cholmod(const matrix *m, const unsigned char *keep, co
   return s;
 }
 
-static timing time_cholmod(const matrix *m, const unsigned char *keep, const double *extra, int mode) {
+static timing time_cholmod(const matrix *m, const unsigned char *keep, const double *extra,
+                           int mode) {
   timing t = {0};
   cholmod_common common;
   cholmod_start(&common);
@@ -261,7 +263,8 @@ static double run(const char *name, lcplug_workspace *workspace) {
   for (size_t i = 0; i < n; i++) extra[i] = 1e-10 * m.lower.value[m.lower.begin[i + 1] - 1];
   for (int kind = 0; kind < 2; kind++) {
     for (size_t i = 0; i < n; i++) keep[i] = !kind || m.findex[i] < 0;
-    timing ours = time_ours(&m, keep, extra, workspace), theirs = time_best_cholmod(&m, keep, extra);
+    timing ours = time_ours(&m, keep, extra, workspace),
+           theirs = time_best_cholmod(&m, keep, extra);
     const char *slash = strrchr(name, '/');
     printf("%-44.44s %5zu %-7s %8.0f %8.0f %8.2f %8.2f %8.2f %8.2f %8.2f %6.2f %8.1e %5.2f\n",
            slash ? slash + 1 : name, n, kinds[kind], ours.nonzeros, theirs.nonzeros, ours.analyze,
@@ -302,7 +305,8 @@ int main(int argc, char **argv) {
     first = 3;
   }
   printf("%-44s %5s %-7s %8s %8s %8s %8s %8s %8s %8s %6s %8s %5s\n", "file", "n", "rows", "nnz(L)",
-         "CHOLMOD", "analyze", "factor", "solve", "C.factor", "C.solve", "ratio", "residual", "Gflop");
+         "CHOLMOD", "analyze", "factor", "solve", "C.factor", "C.solve", "ratio", "residual",
+         "Gflop");
   for (int k = first; k < argc; k++) worst = fmax(worst, run(argv[k], workspace));
   print_summary();
   lcplug_workspace_free(workspace);

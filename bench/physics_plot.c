@@ -24,7 +24,8 @@ static void add_point(points *p, double x, double y) {
 }
 
 static svg_curve curve_of(const points *p, const char *name, svg_style style, const char *c) {
-  return (svg_curve){.name = name, .style = style, .colour = c, .x = p->x, .y = p->y, .count = p->count};
+  return (svg_curve){
+      .name = name, .style = style, .colour = c, .x = p->x, .y = p->y, .count = p->count};
 }
 
 static int write_svg(const char *folder, const char *name, const svg_chart *charts, int count) {
@@ -39,7 +40,7 @@ static int write_svg(const char *folder, const char *name, const svg_chart *char
   return fclose(out) == 0;
 }
 
-/* ---- thrown boxes ------------------------------------------------------------------------------ */
+/* ---- thrown boxes ---------------------------------------------------------------------------- */
 
 /* The ways of boxes thrown every 15 degrees, there and back again: one line without gaps. */
 static void trace_ways(points *p, const slide_result *slide) {
@@ -59,7 +60,8 @@ static void trace_ends(points *p, const slide_result *slide) {
 }
 
 static void trace_circle(points *p, double radius) {
-  for (int i = 0; i <= 360; i += 2) add_point(p, radius * cos(i * DEGREES), radius * sin(i * DEGREES));
+  for (int i = 0; i <= 360; i += 2)
+    add_point(p, radius * cos(i * DEGREES), radius * sin(i * DEGREES));
 }
 
 static int plot_directions(const char *folder, const physics_report *report) {
@@ -87,7 +89,7 @@ static int plot_directions(const char *folder, const physics_report *report) {
   return write_svg(folder, "physics-directions", charts, 2);
 }
 
-/* ---- slope, energy ----------------------------------------------------------------------------- */
+/* ---- slope, energy --------------------------------------------------------------------------- */
 
 static int plot_slope(const char *folder, const physics_report *report) {
   static points lines[MODELS];
@@ -120,7 +122,7 @@ static int plot_energy(const char *folder, const physics_report *report) {
   return write_svg(folder, "physics-energy", &chart, 1);
 }
 
-/* ---- the relaxation gap ------------------------------------------------------------------------ */
+/* ---- the relaxation gap ---------------------------------------------------------------------- */
 
 static void trace_flight(points *p, const slide_result *r) {
   for (int k = 0; k < SLIDE_PATH; k++)

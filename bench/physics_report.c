@@ -38,8 +38,8 @@ static void write_lines(FILE *out, const physics_report *report) {
 static void write_directions(FILE *out, const physics_report *report) {
   fprintf(out,
           "\n## The thrown box by direction\n\n"
-          "Degrees to the friction axes; speed after 0.4 s (Coulomb: %.3f m/s) and stopping distance\n"
-          "(Coulomb: %.3f m).\n\n",
+          "Degrees to the friction axes; speed after 0.4 s (Coulomb: %.3f m/s) and stopping\n"
+          "distance (Coulomb: %.3f m).\n\n",
           theory_slide_speed(3, 0.4), theory_slide_distance(3));
   write_models(out, "angle");
   write_rule(out, 0, 1 + MODELS);
@@ -60,8 +60,9 @@ static void write_cell(FILE *out, const physics_tally *t, physics_model model) {
 static void write_tallies(FILE *out, const physics_report *report) {
   fprintf(out,
           "\n## What the solvers did\n\n"
-          "Solves that missed the tolerance (of upstream: its error messages), the worst residual, mean\n"
-          "time of a solve. Each model goes its own way through a scene, so the problems differ.\n\n");
+          "Solves that missed the tolerance (of upstream: its error messages), the worst\n"
+          "residual, mean time of a solve. Each model goes its own way through a scene, so the\n"
+          "problems differ.\n\n");
   write_models(out, "scene");
   write_rule(out, 1, MODELS);
   for (int i = 0; i < report->scenes; i++) {
@@ -75,8 +76,9 @@ static void write_hops(FILE *out, const physics_report *report) {
   enum { HOPS = sizeof report->hop[0] / sizeof *report->hop[0] };
   fprintf(out,
           "\n## The relaxation gap of `cone`\n\n"
-          "A box thrown at 45 degrees. The gap that the solver reports, times the time step, is the speed\n"
-          "at which the box will leave the ground; the other is computed from how high it flies.\n\n"
+          "A box thrown at 45 degrees. The gap that the solver reports, times the time step, is\n"
+          "the speed at which the box will leave the ground; the other is computed from how high\n"
+          "it flies.\n\n"
           "| sliding at, m/s | gap times step, m/s | seen, m/s | mu v / (1 + mu^2) |\n");
   write_rule(out, 0, 4);
   for (int i = 0; i < HOPS; i++)
@@ -87,9 +89,9 @@ static void write_hops(FILE *out, const physics_report *report) {
 void report_write(FILE *out, const physics_report *report) {
   fprintf(out,
           "# Physics inside ODE\n\n"
-          "lcplug %s, made by `make physics`. The same ODE scenes with ODE's own Dantzig solver (upstream)\n"
-          "and with the four friction models of lcplug at default settings; mu %g, CFM 1e-10.\n"
-          "What the models are: doc/friction.md.\n",
+          "lcplug %s, made by `make physics`. The same ODE scenes with ODE's own Dantzig solver\n"
+          "(upstream) and with the four friction models of lcplug at default settings; mu %g, CFM\n"
+          "1e-10. What the models are: doc/friction.md.\n",
           lcplug_version(), PHYSICS_MU);
   write_lines(out, report);
   write_directions(out, report);

@@ -29,7 +29,8 @@ typedef struct physics_report {
   slide_result slide[MODELS][ALL_ROUND];
   double steepest[MODELS][QUARTER];
   energy_result energy[MODELS];
-  double hop[2][8]; /* of CONE by sliding speed: reported lift-off speed, and the one that was seen */
+  /* of CONE by sliding speed: reported lift-off speed, and the one that was seen */
+  double hop[2][8];
 } physics_report;
 
 /* The speeds of `hop`, m/s. */
@@ -41,8 +42,8 @@ int report_holds(const report_line *line);
 /* Markdown; the terminal gets the same. */
 void report_write(FILE *out, const physics_report *report);
 
-/* physics-directions.svg, -slope.svg, -energy.svg and friction-gap.svg in `folder`; 0 and a message if
- * one could not be written. */
+/* physics-directions.svg, -slope.svg, -energy.svg and friction-gap.svg in `folder`; 0 and a message
+ * if one could not be written. */
 int report_plot(const char *folder, const physics_report *report);
 
 #endif

@@ -3,15 +3,15 @@
  * Problem.   Who is the fastest to bring exact Coulomb friction to a given accuracy?  Each program
  *            stops on a criterion of its own, so their own word does not count.
  * Method.    The judge of both is lcplug's residual, by the matrix as the file has it.  A solver of
- *            Siconos is run with its tolerance at 1e-3, 1e-4, ... until the residual is 1e-8 or five
- *            seconds are over; its time to a residual is that of its fastest run that got there.
- *            lcplug has one run, with default settings.  Each run is a process of its own: one that
- *            hangs or dies is a failure and not the end.  Short runs are repeated, the least counts;
- *            nothing is kept from one to the next.
+ *            Siconos is run with its tolerance at 1e-3, 1e-4, ... until the residual is 1e-8 or
+ *            five seconds are over; its time to a residual is that of its fastest run that got
+ *            there. lcplug has one run, with default settings.  Each run is a process of its own:
+ *            one that hangs or dies is a failure and not the end.  Short runs are repeated, the
+ *            least counts; nothing is kept from one to the next.
  * Contract.  siconos [--output FOLDER] [--settings KEY=VALUE,...] FILE|FOLDER...: prints tables and
- *            writes them as siconos.md, with a performance profile siconos.svg.  --settings gives lcplug
- *            others than its defaults.  Files that are not contacts in three dimensions with finite mu
- *            are left out, and said to be. */
+ *            writes them as siconos.md, with a performance profile siconos.svg.  --settings gives
+ *            lcplug others than its defaults.  Files that are not contacts in three dimensions with
+ *            finite mu are left out, and said to be. */
 #define _GNU_SOURCE
 #include "siconos.h"
 
@@ -36,7 +36,8 @@ enum { TARGETS = 2, REPEATS = 15 };
 static const double target[TARGETS] = {1e-6, 1e-8};
 static const double worth_repeating = 0.05; /* seconds that the repetitions may take */
 static const char *const rival_name[RIVALS] = {"NSGS", "NSN_AC", "ADMM", "PROX", "lcplug"};
-static const char *const rival_colour[RIVALS] = {"#c8423f", "#9d4edd", "#e0a030", "#5b5ea6", "#1f7a8c"};
+static const char *const rival_colour[RIVALS] = {"#c8423f", "#9d4edd", "#e0a030", "#5b5ea6",
+                                                 "#1f7a8c"};
 
 typedef struct comparison {
   char name[64];
@@ -49,7 +50,7 @@ static lcplug_settings settings; /* ours */
 static comparison comparisons[MOST_PROBLEMS];
 static int count;
 
-/* ---- one run, in a process of its own ---------------------------------------------------------- */
+/* ---- one run, in a process of its own -------------------------------------------------------- */
 
 /* The process' own clock moves in ticks while RLIMIT_CPU is set. */
 double cpu_seconds(void) {
@@ -95,7 +96,8 @@ static void run_here(const lcplug_record *record, rival by, double tol, run *res
 
 static run run_apart(const lcplug_record *record, rival by, double tol) {
   const run unfinished = {INFINITY, INFINITY};
-  run *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  run *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                     0);
   if (shared == MAP_FAILED) return unfinished;
   *shared = unfinished;
   fflush(NULL);
@@ -117,7 +119,7 @@ static run run_apart(const lcplug_record *record, rival by, double tol) {
   return result;
 }
 
-/* ---- one problem ------------------------------------------------------------------------------- */
+/* ---- one problem ----------------------------------------------------------------------------- */
 
 static int is_contacts(const lcplug_problem *p) {
   if (p->n == 0 || p->n % 3 || p->nub || !p->findex || p->n > MOST_ROWS) return 0;
@@ -168,7 +170,7 @@ static void compare_file(const char *path) {
   lcplug_record_free(record);
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int is_problem(const struct dirent *entry) {
   const char *dot = strrchr(entry->d_name, '.');
@@ -194,7 +196,7 @@ static void compare_all(int paths, char **path) {
   progress_end();
 }
 
-/* ---- the report -------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static double best_of(const double *seconds, int rivals) {
   double best = INFINITY;
@@ -250,14 +252,15 @@ static void write_profile(FILE *out, int t) {
   static const double factors[] = {1, 2, 5, 10, 100, INFINITY};
   fprintf(out,
           "\n## Performance profile, residual %.0e\n\n"
-          "The share of the problems that a solver does within this factor of the fastest one's time;\n"
-          "the last line: at all.\n\n",
+          "The share of the problems that a solver does within this factor of the fastest one's\n"
+          "time; the last line: at all.\n\n",
           target[t]);
   write_head(out, "factor", "");
   for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
     if (isinf(factors[k])) fprintf(out, "| solved |");
     else fprintf(out, "| %g |", factors[k]);
-    for (int by = 0; by < RIVALS; by++) fprintf(out, " %.0f %% |", 100 * profile(t, by, factors[k]));
+    for (int by = 0; by < RIVALS; by++)
+      fprintf(out, " %.0f %% |", 100 * profile(t, by, factors[k]));
     fprintf(out, "\n");
   }
 }
@@ -273,25 +276,26 @@ static void write_verdict(FILE *out, int t) {
     slower += ours > 1e-3 && ours > 2 * theirs;
   }
   fprintf(out,
-          "- residual %.0e: lcplug reaches it on %d of %d; more than twice as fast as the best of Siconos\n"
-          "  on %d of %d with 20 contacts or more; more than twice as slow, and above 1 ms, on %d.\n",
+          "- residual %.0e: lcplug reaches it on %d of %d; more than twice as fast as the best of\n"
+          "  Siconos on %d of %d with 20 contacts or more; more than twice as slow, and above\n"
+          "  1 ms, on %d.\n",
           target[t], solved, count, twice, large, slower);
 }
 
 static void write_report(FILE *out) {
   fprintf(out,
           "# lcplug beside Siconos\n\n"
-          "lcplug %s, made by `make bench-siconos`. Exact Coulomb friction (friction=coulomb, default\n"
-          "settings) beside Siconos' solvers with their default options; %d problems, one run. CPU time,\n"
-          "at most %d s each. The residual is lcplug's, of the matrix as the file has it; how it is\n"
-          "measured: doc/bench.md.\n\n",
+          "lcplug %s, made by `make bench-siconos`. Exact Coulomb friction (friction=coulomb,\n"
+          "default settings) beside Siconos' solvers with their default options; %d problems, one\n"
+          "run. CPU time, at most %d s each. The residual is lcplug's, of the matrix as the file\n"
+          "has it; how it is measured: doc/bench.md.\n\n",
           lcplug_version(), count, CAP_SECONDS);
   for (int t = 0; t < TARGETS; t++) write_verdict(out, t);
   for (int t = 0; t < TARGETS; t++) write_times(out, t);
   for (int t = 0; t < TARGETS; t++) write_profile(out, t);
 }
 
-/* ---- the plot ---------------------------------------------------------------------------------- */
+/* ---- the plot -------------------------------------------------------------------------------- */
 
 static int write_plot(const char *path) {
   enum { POINTS = 121 };
@@ -343,7 +347,9 @@ static int read_options(int argc, char **argv, const char **output) {
   int i = 1;
   for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
     if (!strcmp(argv[i], "--output")) *output = argv[i + 1];
-    else if (strcmp(argv[i], "--settings") || lcplug_settings_parse(&settings, argv[i + 1], NULL, 0)) return 0;
+    else if (strcmp(argv[i], "--settings") ||
+             lcplug_settings_parse(&settings, argv[i + 1], NULL, 0))
+      return 0;
   }
   return i < argc && argv[i][0] != '-' ? i : 0;
 }

@@ -63,7 +63,8 @@ static FrictionContactProblem *problem_of(const lcplug_record *r) {
   int contacts = r->problem.n / 3;
   double *q = malloc((size_t)r->problem.n * sizeof *q), *mu = malloc((size_t)contacts * sizeof *mu);
   for (int i = 0; i < r->problem.n; i++) q[i] = -r->problem.b[(size_t)i * r->problem.b_step];
-  for (int i = 0; i < contacts; i++) mu[i] = r->problem.hi[(size_t)(3 * i + 1) * r->problem.bounds_step];
+  for (int i = 0; i < contacts; i++)
+    mu[i] = r->problem.hi[(size_t)(3 * i + 1) * r->problem.bounds_step];
   return frictionContactProblem_new_with_data(3, contacts, matrix_by_blocks(r), q, mu);
 }
 

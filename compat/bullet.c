@@ -3,8 +3,8 @@
  *     bool (n, A, x, b, w, nub, lo, hi, findex, scratch)
  *
  * A's rows follow each other without padding.  Bullet passes nub 0, so rows without bounds must be
- * found; it writes "none" as its largest number, and 1e10 for a contact's normal.  Told false, Bullet
- * solves the whole group by sequential impulses. */
+ * found; it writes "none" as its largest number, and 1e10 for a contact's normal.  Told false,
+ * Bullet solves the whole group by sequential impulses. */
 #include <stdbool.h>
 
 #include "engine.h"
@@ -14,7 +14,8 @@ static const double NO_BOUND = 1e10;
 
 static int upstream_bullet(const engine_call *e, void *upstream) {
   typedef bool function(int, void *, void *, void *, void *, int, void *, void *, int *, void *);
-  return ((function *)upstream)(e->n, e->A, e->x, e->b, e->w, e->nub, e->lo, e->hi, e->findex, e->own);
+  return ((function *)upstream)(e->n, e->A, e->x, e->b, e->w, e->nub, e->lo, e->hi, e->findex,
+                                e->own);
 }
 
 #define DEFINE(symbol, layout, real)                                                               \

@@ -5,7 +5,8 @@
  * plug.c       answers that by swap.c (witness.c: in the object that looks on, and records)
  * swap.c       solves it, and decides whose answer the engine gets
  * quickstep.c  ODE's other step
- * upstream.c   finds the solver that we stand in for (relink_wrap.c, relink_replace.c: when relinked)
+ * upstream.c   finds the solver that we stand in for (relink_wrap.c,
+ *              relink_replace.c: when relinked)
  * environment.c, threads.c, stats.c   settings, per-thread memory, the summary
  *
  * Not for engines that know nothing of us, but for callers of liblcplug:
@@ -47,9 +48,9 @@ typedef struct swap_call {
   const void *engine;
 } swap_call;
 
-/* What the exported symbols come to: x, w, lo and hi are to be written.  Whether the engine should use
- * the answer: 0 means that it would have been told the same without us, or that nobody here has an
- * answer worth having. */
+/* What the exported symbols come to: x, w, lo and hi are to be written.  Whether the engine should
+ * use the answer: 0 means that it would have been told the same without us, or that nobody here
+ * has an answer worth having. */
 int swap_solve(const swap_call *call);
 
 /* The problem as the call's arrays hold it. */
@@ -58,11 +59,11 @@ lcplug_problem swap_problem(const swap_call *call);
 /* swap_solve by lcplug. */
 int swap_answer(const swap_call *call);
 
-/* Writes upstream's answer, with the bounds that it used in lo and hi, in the caller's order; 0, and x
- * means nothing, if there is none, or upstream itself says so. */
+/* Writes upstream's answer, with the bounds that it used in lo and hi, in the caller's order; 0,
+ * and x means nothing, if there is none, or upstream itself says so. */
 int swap_upstream(const swap_call *call);
 
-/* ---- settings from the environment, read once -------------------------------------------------- */
+/* ---- settings from the environment, read once ------------------------------------------------ */
 
 const lcplug_settings *environment_settings(void);
 
@@ -72,7 +73,7 @@ const lcplug_settings *environment_settings_single(void);
 /* One line on stderr, while `warn` allows. */
 void environment_warn(const char *text);
 
-/* ---- statistics ------------------------------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------------------ */
 
 /* What is counted, and the words of the summary. */
 #define SWAP_COUNTERS(X)                                                                           \
@@ -110,7 +111,7 @@ void statistics_time(statistics *s, uint64_t nanoseconds);
 void statistics_add(statistics *sum, const statistics *part);
 void statistics_print(const statistics *s);
 
-/* ---- a thread's memory ------------------------------------------------------------------------ */
+/* ---- a thread's memory ----------------------------------------------------------------------- */
 
 typedef enum memory_purpose {
   MEMORY_ANSWER, /* vectors of the present call */
@@ -137,7 +138,7 @@ thread_context *thread_context_get(void);
 /* `count` doubles that stay until they are asked for again; NULL if out of memory. */
 double *thread_memory(thread_context *context, memory_purpose purpose, size_t count);
 
-/* ---- arithmetic ------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* The host may trap, flush or round as it likes; what we compute outside the core is done between
  * these two.  (The core sees to itself.) */
@@ -149,13 +150,13 @@ static inline fenv_t arithmetic_begin(void) {
 }
 static inline void arithmetic_end(fenv_t host) { fesetenv(&host); }
 
-/* ---- upstream --------------------------------------------------------------------------------- */
+/* ---- upstream -------------------------------------------------------------------------------- */
 
 /* The function that `symbol` would be without us, or NULL. */
 void *upstream_find(const char *symbol);
 
-/* The same, found once and then kept in *kept; a missing one is looked for again, as it may be loaded
- * later. */
+/* The same, found once and then kept in *kept; a missing one is looked for again,
+ * as it may be loaded later. */
 static inline void *upstream_kept(const char *symbol, void **kept) {
   void *found = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
   if (!found && (found = upstream_find(symbol))) __atomic_store_n(kept, found, __ATOMIC_RELEASE);

@@ -15,7 +15,8 @@
 static int upstream_dart(const engine_call *e, void *upstream) {
   typedef bool function(int, void *, void *, void *, void *, int, void *, void *, int *, bool);
   const bool *early = e->own;
-  return ((function *)upstream)(e->n, e->A, e->x, e->b, e->w, e->nub, e->lo, e->hi, e->findex, *early);
+  return ((function *)upstream)(e->n, e->A, e->x, e->b, e->w, e->nub, e->lo, e->hi, e->findex,
+                                *early);
 }
 
 #define DEFINE(symbol, layout, real)                                                               \

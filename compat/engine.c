@@ -1,5 +1,5 @@
-/* engine.c - see engine.h.  Doubles are used where they lie, except for bounds that are not what they
- * say; floats are converted on the way in and out. */
+/* engine.c - see engine.h.  Doubles are used where they lie, except for bounds that are not what
+ * they say; floats are converted on the way in and out. */
 #include "engine.h"
 
 #include <float.h>
@@ -22,7 +22,8 @@ static double with_infinity(const engine_call *e, int i, double bound) {
 
 /* Conversions round, raise flags, and trap for a signalling NaN if the host wants that. */
 typedef void conversion(const engine_call *e, const swap_call *call);
-static void with_quiet_arithmetic(conversion *convert, const engine_call *e, const swap_call *call) {
+static void with_quiet_arithmetic(conversion *convert, const engine_call *e,
+                                  const swap_call *call) {
   fenv_t host = arithmetic_begin();
   convert(e, call);
   arithmetic_end(host);
@@ -35,7 +36,7 @@ static void open_bounds(const engine_call *e, const swap_call *call) {
   }
 }
 
-/* ---- double: in place --------------------------------------------------------------------------- */
+/* ---- double: in place ------------------------------------------------------------------------ */
 
 static upstream_word upstream_double(const swap_call *call) { return ask_upstream(call->engine); }
 
@@ -92,18 +93,19 @@ int engine_solve_double(const engine_call *e) {
   return e->unbounded < INFINITY ? solve_with_open_bounds(e, &call) : swap_solve(&call);
 }
 
-/* ---- float: converted --------------------------------------------------------------------------- */
+/* ---- float: converted ------------------------------------------------------------------------ */
 
 static void widen(const float *from, int step, double *to, int n) {
   for (int i = 0; i < n; i++) to[i] = (double)from[i * step];
 }
 
-/* A force beyond the range of floats becomes the largest float; an infinite bound stays infinite, and
- * what upstream left that is no number stays none. */
+/* A force beyond the range of floats becomes the largest float; an infinite bound stays infinite,
+ * and what upstream left that is no number stays none. */
 static void narrow(const double *from, float *to, int step, int n) {
   for (int i = 0; i < n; i++) {
     double v = from[i];
-    to[i * step] = isfinite(v) && fabs(v) > (double)FLT_MAX ? copysignf(FLT_MAX, (float)v) : (float)v;
+    to[i * step] = isfinite(v) && fabs(v) > (double)FLT_MAX ? copysignf(FLT_MAX, (float)v)
+                                                            : (float)v;
   }
 }
 

@@ -1,7 +1,8 @@
 /* environment.c - settings from LCPLUG, read once per process.
  *
  * Silent unless asked or unless the text is wrong.  A preload object is loaded into every child of
- * the shell around a program, so only a process that has ODE in it speaks before its first solve. */
+ * the shell around a program, so only a process that has ODE in it
+ * speaks before its first solve. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -31,7 +31,8 @@ static int upstream_plain(const engine_call *e, void *upstream) {
   return 1;
 }
 
-/* Each symbol is defined by the line of its layout; the declaration before it is for the compiler. */
+/* Each symbol is defined by the line of its layout; the declaration
+ * before it is for the compiler. */
 #define DEFINE_pairs(symbol, real)                                                                 \
   void ENTRY(symbol)(void *, unsigned, real *, real *, real *, unsigned, real *, int *)            \
       __attribute__((visibility("default")));                                                      \

@@ -1,8 +1,8 @@
 /* stats.c - numbers per thread, and the summary on stderr.
  *
  * Each number has one writer, its thread; relaxed atomic accesses let the summary read it at any
- * time and cost what plain ones do.  Residuals go into a histogram by quarters of a power of two, so
- * the median is right to 15 %. */
+ * time and cost what plain ones do.  Residuals go into a histogram by quarters of a power of two,
+ * so the median is right to 15 %. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,7 +91,8 @@ static double median_residual(const statistics *s) {
 static void print_solvers(FILE *out, const statistics *s) {
   fprintf(out, "lcplug: solver    ");
   for (int i = 0; i < 8; i++)
-    if (s->solver[i]) fprintf(out, " %s %" PRIu64, lcplug_solver_name((lcplug_solver)i), s->solver[i]);
+    if (s->solver[i])
+      fprintf(out, " %s %" PRIu64, lcplug_solver_name((lcplug_solver)i), s->solver[i]);
   fprintf(out, "\n");
 }
 
@@ -102,13 +103,15 @@ void statistics_print(const statistics *s) {
 #undef COUNTER_TEXT
   };
   char page[2048];
-  FILE *out = fmemopen(page, sizeof page, "w"); /* one write: lines of several processes do not mix */
+  /* one write: lines of several processes do not mix */
+  FILE *out = fmemopen(page, sizeof page, "w");
   if (!out) return;
   uint64_t calls = s->count[COUNT_CALLS] ? s->count[COUNT_CALLS] : 1;
   fprintf(out, "lcplug: rows       mean %.1f  least %" PRIu64 "  most %" PRIu64 "\n",
           (double)s->rows / (double)calls, s->least_rows, s->most_rows);
   print_solvers(out, s);
-  fprintf(out, "lcplug: residual   median %.1e  worst %.1e\n", median_residual(s), s->worst_residual);
+  fprintf(out, "lcplug: residual   median %.1e  worst %.1e\n", median_residual(s),
+          s->worst_residual);
   if (s->worst_gap > 0.0) fprintf(out, "lcplug: gap        worst %.1e\n", s->worst_gap);
   fprintf(out, "lcplug: time       %.3f s  %.2f us per call\n", 1e-9 * (double)s->nanoseconds,
           1e-3 * (double)s->nanoseconds / (double)calls);

@@ -1,15 +1,18 @@
 /* swap.c - one engine call, solved by lcplug, and the rule that nobody is worse off.
  *
  *     ours meets the tolerance                    -> ours
- *     it does not, and a fallback is wanted       -> the best by residual of ours and the fallback's
- *     the input is refused, or there is no memory -> upstream's, counted; zeros if that is not finite
+ *     it does not, and a fallback is wanted       -> the best by residual of
+ *                                                    ours and the fallback's
+ *     the input is refused, or there is no memory -> upstream's, counted; zeros
+ *                                                    if that is not finite
  *
  * Our own answer is never worse than zero forces, so zero needs no candidate of its own.  The
  * engine's arrays stay as they came until one answer is chosen.
  *
- * DART and Bullet can be told that there is no answer, and then ask a solver of their own.  They are
- * told so when nobody has met the tolerance and upstream would have said the same or is not there;
- * the best answer is written all the same, as a program can take DART's second solver away. */
+ * DART and Bullet can be told that there is no answer, and then ask a solver of their
+ * own.  They are told so when nobody has met the tolerance and upstream would have said
+ * the same or is not there; the best answer is written all the same, as a program can
+ * take DART's second solver away. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <string.h>
@@ -62,7 +65,8 @@ static int upstream_survives(const swap_call *call) {
   fenv_t host = arithmetic_begin();
   int survives = call->n > 0;
   for (int i = 0; i < call->n; i++) {
-    double lo = call->lo[(size_t)i * call->bounds_step], hi = call->hi[(size_t)i * call->bounds_step];
+    double lo = call->lo[(size_t)i * call->bounds_step],
+           hi = call->hi[(size_t)i * call->bounds_step];
     survives &= lo <= 0.0 && hi >= 0.0;
     if (call->findex) survives &= call->findex[i] < call->n;
   }
@@ -70,7 +74,7 @@ static int upstream_survives(const swap_call *call) {
   return survives;
 }
 
-/* ---- upstream ----------------------------------------------------------------------------------- */
+/* ---- upstream -------------------------------------------------------------------------------- */
 
 /* Upstream's answer whatever it is, but never a number that is none; whether it is to be used. */
 static int leave_to_upstream(const swap_call *call, statistics *s) {
@@ -114,12 +118,13 @@ static void restore_rows(const attempt *a) {
 }
 
 /* Upstream permutes lo, hi and findex together.  The rows of one normal have bounds mu_i |x_n| with
- * the x_n of its first phase, so the largest finite bound of a normal and its largest finite mu tell all of
- * them; an infinite mu has an infinite bound or, without a normal force, 0.  bound receives them in the
- * caller's order; scratch: 3 n. */
+ * the x_n of its first phase, so the largest finite bound of a normal and its largest finite mu
+ * tell all of them; an infinite mu has an infinite bound or, without a normal force, 0.  bound
+ * receives them in the caller's order; scratch: 3 n. */
 static void upstream_bounds(const attempt *a, double *bound, double *scratch) {
   const swap_call *call = a->call;
-  double *largest_bound = scratch, *largest_mu = scratch + call->n, *of_infinite = scratch + 2 * call->n;
+  double *largest_bound = scratch, *largest_mu = scratch + call->n,
+         *of_infinite = scratch + 2 * call->n;
   memset(scratch, 0, 3 * (size_t)call->n * sizeof *scratch);
   for (int k = 0; k < call->n; k++) {
     double hi = fabs(call->hi[(size_t)k * call->bounds_step]), mu = fabs(a->hi[k]);
@@ -148,8 +153,8 @@ static void write_friction_bounds(const swap_call *call, const double *hi) {
     }
 }
 
-/* Runs upstream on the engine's arrays and judges its answer; infinity if there is none.  Afterwards
- * the engine's arrays hold that answer with its bounds, in the caller's order. */
+/* Runs upstream on the engine's arrays and judges its answer; infinity if there is none.
+ * Afterwards the engine's arrays hold that answer with its bounds, in the caller's order. */
 static double ask_upstream(attempt *a) {
   const swap_call *call = a->call;
   double residual = INFINITY;
@@ -161,14 +166,15 @@ static double ask_upstream(attempt *a) {
   arithmetic_end(host);
   restore_rows(a);
   if (answer_is_finite(call))
-    lcplug_residual(a->context->workspace, &a->problem, a->settings->friction, call->x, call->x_step,
-                    a->bound, a->bound, 1, &residual);
+    lcplug_residual(a->context->workspace, &a->problem, a->settings->friction, call->x,
+                    call->x_step, a->bound, a->bound, 1, &residual);
   write_friction_bounds(call, a->bound);
-  if (residual > upstream_failed(call)) statistics_count(&a->context->statistics, COUNT_UPSTREAM_ERRORS);
+  if (residual > upstream_failed(call))
+    statistics_count(&a->context->statistics, COUNT_UPSTREAM_ERRORS);
   return residual;
 }
 
-/* ---- ours --------------------------------------------------------------------------------------- */
+/* ---- ours ------------------------------------------------------------------------------------ */
 
 lcplug_problem swap_problem(const swap_call *call) {
   lcplug_problem p = lcplug_problem_default();
@@ -248,8 +254,8 @@ static lcplug_fallback fallback_of(const lcplug_settings *s) {
 }
 
 /* Whether an answer of ours that misses the tolerance is to be used.  Who has chosen a budget wants
- * the best within it.  Else upstream decides: had it solved the problem, its answer would be used, and
- * ours is the better one.  What leaves everything unsolved is no answer. */
+ * the best within it.  Else upstream decides: had it solved the problem, its answer would be used,
+ * and ours is the better one.  What leaves everything unsolved is no answer. */
 static int missed_is_useful(const attempt *a, lcplug_fallback fallback) {
   if (!(a->info.residual < 1.0)) return 0;
   return fallback != LCPLUG_FALLBACK_UPSTREAM || a->word == UPSTREAM_SOLVED;
@@ -280,7 +286,8 @@ static int choose_and_write(attempt *a) {
 /* solver=upstream: the engine's own solver, judged only if somebody wants to know. */
 static int pass_through(attempt *a) {
   statistics *s = &a->context->statistics;
-  if (!a->settings->stats || lcplug_problem_check(&a->problem)) return leave_to_upstream(a->call, s);
+  if (!a->settings->stats || lcplug_problem_check(&a->problem))
+    return leave_to_upstream(a->call, s);
   double residual = ask_upstream(a);
   if (residual < INFINITY) {
     statistics_count(s, COUNT_UPSTREAM);

@@ -2,9 +2,9 @@
  *
  *     X(symbol, layout, real)
  *
- * layout: how the engine passes the problem; ode.c has one function for each of its three, dart.c and
- * bullet.c know one each, and quickstep.c no problem at all.  The build reads the same lines to make
- * the version script. */
+ * layout: how the engine passes the problem; ode.c has one function for each of its three, dart.c
+ * and bullet.c know one each, and quickstep.c no problem at all.  The build reads the same lines
+ * to make the version script. */
 #ifndef LCPLUG_COMPAT_SYMBOLS_H
 #define LCPLUG_COMPAT_SYMBOLS_H
 

@@ -2,12 +2,13 @@
  *
  * Stands in the place of plug.c in an object of its own, so that the plug that everybody preloads
  * opens no file.  Of each call that is wanted, the problem is copied before upstream destroys it;
- * upstream solves on the engine's own arrays, in the host's own arithmetic, and what it leaves there
- * is what the engine gets, to the bit, unless an audit was asked to hand out lcplug's answers.
+ * upstream solves on the engine's own arrays, in the host's own arithmetic, and
+ * what it leaves there is what the engine gets, to the bit, unless an audit was
+ * asked to hand out lcplug's answers.
  *
  *     capture   the problem, upstream's answer and time become a record
- *     audit     swap.c answers a copy of the call as the plug would, both answers are judged, and the
- *               numbers become an entry of the log; the worst problems become records
+ *     audit     swap.c answers a copy of the call as the plug would, both answers are judged, and
+ *               the numbers become an entry of the log; the worst problems become records
  *
  * Where something is missing (memory, the order, a file), upstream solves as if nobody looked. */
 #define _GNU_SOURCE

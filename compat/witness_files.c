@@ -1,9 +1,9 @@
 /* witness_files.c - what the witness writes, and how it stays unnoticed by its host.
  *
- * No file stays open between calls: a host that closes all descriptors, or reuses their numbers, can
- * neither break us nor get our bytes into its own files.  While we write, no signal handler of the
- * host runs and its thread cannot be cancelled; a file size limit fails the write and does not end
- * the host; errno stays. */
+ * No file stays open between calls: a host that closes all descriptors, or reuses their numbers,
+ * can neither break us nor get our bytes into its own files.  While we write, no signal handler of
+ * the host runs and its thread cannot be cancelled; a file size limit fails the write and does not
+ * end the host; errno stays. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -41,7 +41,8 @@ static void corner(const box *s, int k, double lever[3]) {
   for (int i = 0; i < 3; i++) local[i] = k >> i & 1 ? s->half[i] : -s->half[i];
   /* v + 2 w (q x v) + 2 q x (q x v) */
   for (int i = 0; i < 3; i++)
-    t[i] = 2.0 * (q[1 + (i + 1) % 3] * local[(i + 2) % 3] - q[1 + (i + 2) % 3] * local[(i + 1) % 3]);
+    t[i] = 2.0 *
+           (q[1 + (i + 1) % 3] * local[(i + 2) % 3] - q[1 + (i + 2) % 3] * local[(i + 1) % 3]);
   for (int i = 0; i < 3; i++)
     lever[i] = local[i] + q[0] * t[i] + q[1 + (i + 1) % 3] * t[(i + 2) % 3] -
                q[1 + (i + 2) % 3] * t[(i + 1) % 3];

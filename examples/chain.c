@@ -1,9 +1,9 @@
 /* chain.c - joints: a pendulum against theory, a chain that swings, and a chain in free flight.
  *
  * Pendulum: a rod on a hinge, of small amplitude.  Its period is 2 pi sqrt(I / (m g l)); the error
- * goes to 0 with h.  Chain: rods on ball joints, hung up at one end, one hinge, slider or fixed joint
- * among them; it must neither stretch nor gain energy.  Free flight: what the joints do within the
- * chain changes neither its momentum nor its angular momentum. */
+ * goes to 0 with h.  Chain: rods on ball joints, hung up at one end, one hinge, slider or fixed
+ * joint among them; it must neither stretch nor gain energy.  Free flight: what the joints do
+ * within the chain changes neither its momentum nor its angular momentum. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include <lcplug/native.h>
 
 enum { LINKS = 12, MOST_ROWS = LINKS * LCPLUG_JOINT_MOST_ROWS };
-static const double LENGTH = 0.3, MOMENTS[3] = {0.3 * 0.3 / 12, 0.3 * 0.3 / 12, 0.001}, GRAVITY = 9.81;
+static const double LENGTH = 0.3, MOMENTS[3] = {0.3 * 0.3 / 12, 0.3 * 0.3 / 12, 0.001},
+                    GRAVITY = 9.81;
 
 /* Rods of mass 1 along their z axes; joint k holds rod k to rod k - 1, the first to the world. */
 typedef struct chain {
@@ -25,8 +26,9 @@ typedef struct chain {
 } chain;
 
 static chain chain_create(int links, int hung, double angle, double h) {
-  static const lcplug_joint_kind kinds[] = {LCPLUG_JOINT_BALL, LCPLUG_JOINT_BALL, LCPLUG_JOINT_HINGE,
-                                            LCPLUG_JOINT_BALL, LCPLUG_JOINT_FIXED, LCPLUG_JOINT_SLIDER};
+  static const lcplug_joint_kind kinds[] = {LCPLUG_JOINT_BALL,  LCPLUG_JOINT_BALL,
+                                            LCPLUG_JOINT_HINGE, LCPLUG_JOINT_BALL,
+                                            LCPLUG_JOINT_FIXED, LCPLUG_JOINT_SLIDER};
   chain c = {.links = links, .hung = hung, .h = h, .gravity = GRAVITY};
   double along[3] = {sin(angle), 0, -cos(angle)}, across[3] = {0, 1, 0};
   c.workspace = lcplug_workspace_create();
@@ -35,8 +37,8 @@ static chain chain_create(int links, int hung, double angle, double h) {
     c.pose[k].rotation[0] = cos(0.5 * angle), c.pose[k].rotation[2] = -sin(0.5 * angle);
     double point[3] = {k * LENGTH * along[0], 0, k * LENGTH * along[2]};
     lcplug_joint_kind kind = links == 1 ? LCPLUG_JOINT_HINGE : kinds[k % 6];
-    if (lcplug_joint_at(kind, &c.pose[k], k ? &c.pose[k - 1] : NULL, point, kind == LCPLUG_JOINT_SLIDER ? along : across,
-                        &c.joint[k]))
+    if (lcplug_joint_at(kind, &c.pose[k], k ? &c.pose[k - 1] : NULL, point,
+                        kind == LCPLUG_JOINT_SLIDER ? along : across, &c.joint[k]))
       exit(2);
   }
   return c;
@@ -48,7 +50,8 @@ static int joint_rows(const chain *c, int32_t *body, double *jacobian, double *b
   for (int k = c->hung ? 0 : 1; k < c->links; k++) {
     double error[LCPLUG_JOINT_MOST_ROWS];
     int count = lcplug_joint_row_count(c->joint[k].kind);
-    if (lcplug_joint_rows(&c->joint[k], &c->pose[k], k ? &c->pose[k - 1] : NULL, jacobian + 12 * rows, error))
+    if (lcplug_joint_rows(&c->joint[k], &c->pose[k], k ? &c->pose[k - 1] : NULL,
+                          jacobian + 12 * rows, error))
       exit(2);
     for (int r = 0; r < count; r++, rows++) {
       body[2 * rows] = k, body[2 * rows + 1] = k - 1;
@@ -118,7 +121,8 @@ static double energy(const chain *c) {
   for (int k = 0; k < c->links; k++) {
     const double *v = c->velocity + 6 * k;
     double torque_free[9], inverse[3] = {MOMENTS[0], MOMENTS[1], MOMENTS[2]};
-    lcplug_world_inertia(&c->pose[k], inverse, torque_free); /* R diag R' of the moments themselves */
+    /* R diag R' of the moments themselves */
+    lcplug_world_inertia(&c->pose[k], inverse, torque_free);
     for (int i = 0; i < 3; i++) {
       sum += 0.5 * v[i] * v[i];
       for (int j = 0; j < 3; j++) sum += 0.5 * v[3 + i] * torque_free[3 * i + j] * v[3 + j];
@@ -145,7 +149,8 @@ static void check_swing(void) {
     most = fmax(most, energy(&c));
     worst = fmax(worst, stretched(&c));
   }
-  check_at_most("energy gained by the swinging chain, of m g l", (most - first) / (GRAVITY * LENGTH * LINKS), 0.01);
+  check_at_most("energy gained by the swinging chain, of m g l",
+                (most - first) / (GRAVITY * LENGTH * LINKS), 0.01);
   check_at_most("largest joint error, in m or rad", worst, 0.01);
   lcplug_workspace_free(c.workspace);
 }
@@ -171,7 +176,8 @@ static void check_flight(void) {
     chain c = chain_create(LINKS, 0, 1.0, fine ? 0.001 : 0.002);
     double linear[3], angular[3], linear_after[3], angular_after[3], drift = 0.0, turn_drift = 0.0;
     c.gravity = 0.0;
-    for (int k = 0; k < LINKS; k++) c.velocity[6 * k + 1] = 0.2 * (k - 4), c.velocity[6 * k + 3] = 0.1;
+    for (int k = 0; k < LINKS; k++)
+      c.velocity[6 * k + 1] = 0.2 * (k - 4), c.velocity[6 * k + 3] = 0.1;
     chain_step(&c); /* the joints agree on a motion */
     momenta(&c, linear, angular);
     for (int k = 0; k < (fine ? 1000 : 500); k++) chain_step(&c);

@@ -1,8 +1,8 @@
 /* pile.c - thousands of spheres settle in a box.
  *
  * Contacts with exact Coulomb friction, solved by sequential impulses from the impulses of the step
- * before.  Prints as it goes, and at the end what it has checked: nothing went through anything, the
- * pile came to rest, no energy came from nowhere, and the floor carries the weight.
+ * before.  Prints as it goes, and at the end what it has checked: nothing went through anything,
+ * the pile came to rest, no energy came from nowhere, and the floor carries the weight.
  *
  *     pile [SPHERES [STEPS [THREADS]]] */
 #include <math.h>

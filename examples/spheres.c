@@ -7,7 +7,7 @@
 
 static const double GRAVITY = 9.81;
 
-/* ---- making ------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static double shake(unsigned *seed) { /* in -1 .. 1, the same everywhere */
   *seed = *seed * 1664525u + 1013904223u;
@@ -17,7 +17,8 @@ static double shake(unsigned *seed) { /* in -1 .. 1, the same everywhere */
 /* Layers on a square lattice, each in the hollows of the one below; odd layers are one shorter. */
 static void place_spheres(spheres *s, unsigned seed) {
   int across = (int)ceil(cbrt(0.75 * s->count)) + 1;
-  double pitch = 2.0 * s->radius * 1.02, rise = sqrt(4.0 * s->radius * s->radius - 0.5 * pitch * pitch);
+  double pitch = 2.0 * s->radius * 1.02,
+         rise = sqrt(4.0 * s->radius * s->radius - 0.5 * pitch * pitch);
   s->side = pitch * across;
   for (int k = 0, layer = 0, x = 0, y = 0; k < s->count; k++) {
     int odd = layer % 2, length = across - odd;
@@ -29,7 +30,8 @@ static void place_spheres(spheres *s, unsigned seed) {
     if (y == length) y = 0, layer++;
     s->pose[k].rotation[0] = 1.0;
     s->inverse_mass[k] = 1.0;
-    for (int i = 0; i < 3; i++) s->inverse_inertia[9 * k + 4 * i] = 1.0 / (0.4 * s->radius * s->radius);
+    for (int i = 0; i < 3; i++)
+      s->inverse_inertia[9 * k + 4 * i] = 1.0 / (0.4 * s->radius * s->radius);
     s->force[6 * k + 2] = -GRAVITY;
   }
 }
@@ -58,17 +60,16 @@ spheres *spheres_create(int count, unsigned seed) {
 
 void spheres_free(spheres *s) {
   if (!s) return;
-  void *arrays[] = {s->pose, s->velocity, s->force,   s->inverse_mass, s->inverse_inertia, s->body,
-                    s->jacobian, s->bias, s->b,       s->lo,           s->hi,              s->row_cfm,
-                    s->x,    s->x0,       s->gap,     s->findex,       s->key,             s->first,
-                    s->rows, s->key_before, s->first_before, s->rows_before, s->x_before,
-                    s->cell_begin, s->cell_sphere};
+  void *arrays[] = {s->pose, s->velocity, s->force, s->inverse_mass, s->inverse_inertia, s->body,
+                    s->jacobian, s->bias, s->b, s->lo, s->hi, s->row_cfm, s->x, s->x0, s->gap,
+                    s->findex, s->key, s->first, s->rows, s->key_before, s->first_before,
+                    s->rows_before, s->x_before, s->cell_begin, s->cell_sphere};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
   lcplug_workspace_free(s->workspace);
   free(s);
 }
 
-/* ---- contacts ------------------------------------------------------------------------------------ */
+/* ---- contacts -------------------------------------------------------------------------------- */
 
 static int grow(void *array, size_t items, size_t size) {
   void **place = array, *larger = realloc(*place, items * size);
@@ -85,7 +86,8 @@ static int make_room(spheres *s) {
   if (!grow(&s->jacobian, 12 * rows, sizeof(double)) || !grow(&s->gap, contacts, sizeof(double)) ||
       !grow(&s->body, 2 * rows, sizeof(int32_t)) || !grow(&s->findex, rows, sizeof(int32_t)) ||
       !grow(&s->key, contacts, sizeof(uint64_t)) || !grow(&s->first, contacts, sizeof(int32_t)) ||
-      !grow(&s->rows, contacts, sizeof(int32_t)) || !grow(&s->key_before, contacts, sizeof(uint64_t)) ||
+      !grow(&s->rows, contacts, sizeof(int32_t)) ||
+      !grow(&s->key_before, contacts, sizeof(uint64_t)) ||
       !grow(&s->first_before, contacts, sizeof(int32_t)) ||
       !grow(&s->rows_before, contacts, sizeof(int32_t)))
     return 0;
@@ -120,7 +122,8 @@ static int touch_box(spheres *s, int i) {
   const double *p = s->pose[i].position;
   double gap[5] = {p[2], p[0], s->side - p[0], p[1], s->side - p[1]};
   for (int k = 0; k < 5; k++)
-    if (gap[k] - s->radius < s->margin && !add_contact(s, i, s->count + k, normal[k], gap[k] - s->radius))
+    if (gap[k] - s->radius < s->margin &&
+        !add_contact(s, i, s->count + k, normal[k], gap[k] - s->radius))
       return 0;
   return 1;
 }
@@ -176,7 +179,8 @@ static int fill_cells(spheres *s) {
 
 static int touch_neighbours(spheres *s, int i) {
   for (int around = 0; around < 27; around++) {
-    int offset[3] = {around % 3 - 1, around / 3 % 3 - 1, around / 9 - 1}, cell = cell_of(s, i, offset);
+    int offset[3] = {around % 3 - 1, around / 3 % 3 - 1, around / 9 - 1},
+        cell = cell_of(s, i, offset);
     if (cell < 0) continue;
     for (int k = s->cell_begin[cell]; k < s->cell_begin[cell + 1]; k++)
       if (s->cell_sphere[k] < i && !touch_sphere(s, i, s->cell_sphere[k])) return 0;
@@ -202,7 +206,7 @@ lcplug_system spheres_system(const spheres *s) {
   return system;
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void remember(spheres *s) {
   memcpy(s->key_before, s->key, (size_t)s->contacts * sizeof *s->key);
@@ -219,12 +223,14 @@ lcplug_error spheres_step(spheres *s, const lcplug_settings *settings, lcplug_te
   system.team = team;
   lcplug_row_items before = {s->contacts_before, s->key_before, s->first_before, s->rows_before};
   lcplug_row_items now = {s->contacts, s->key, s->first, s->rows};
-  lcplug_error error = warm ? lcplug_warm_start(s->workspace, &before, s->x_before, &now, system.rows, s->x0)
+  lcplug_error error = warm ? lcplug_warm_start(s->workspace, &before, s->x_before, &now,
+                                                system.rows, s->x0)
                             : LCPLUG_OK;
   if (warm) system.x0 = s->x0;
   lcplug_solution solution = {.x = s->x};
   if (!error) error = lcplug_system_solve(s->workspace, &system, settings, &solution, info);
-  if (!error) error = lcplug_system_velocity(&system, s->velocity, s->force, s->h, s->x, s->velocity);
+  if (!error)
+    error = lcplug_system_velocity(&system, s->velocity, s->force, s->h, s->x, s->velocity);
   if (error) return error;
   lcplug_move_bodies(s->count, s->pose, s->velocity, s->h);
   remember(s);

@@ -10,7 +10,8 @@
 
 typedef struct spheres {
   int count;
-  double radius, side, mu, cfm, h, margin; /* all spheres alike, of mass 1; the box is side x side */
+  /* all spheres alike, of mass 1; the box is side x side */
+  double radius, side, mu, cfm, h, margin;
   lcplug_pose *pose;
   double *velocity, *force, *inverse_mass, *inverse_inertia;
   /* the contacts of the last spheres_collide */
@@ -30,8 +31,8 @@ typedef struct spheres {
   lcplug_workspace *workspace;
 } spheres;
 
-/* `count` spheres in layers, each in the hollows of the one below, a little shaken; NULL when out of
- * memory. */
+/* `count` spheres in layers, each in the hollows of the one below, a little
+ * shaken; NULL when out of memory. */
 spheres *spheres_create(int count, unsigned seed);
 void spheres_free(spheres *s);
 
@@ -41,12 +42,14 @@ int spheres_collide(spheres *s);
 /* The system of the last spheres_collide, without a guess. */
 lcplug_system spheres_system(const spheres *s);
 
-/* One time step: collide, solve (from the last impulses if `warm`), move.  Returns an error code. */
+/* One time step: collide, solve (from the last impulses if `warm`),
+ * move.  Returns an error code. */
 lcplug_error spheres_step(spheres *s, const lcplug_settings *settings, lcplug_team *team, int warm,
                           lcplug_info *info);
 
 /* What a step may be judged by. */
 double spheres_kinetic_energy(const spheres *s);
-double spheres_penetration(const spheres *s); /* the deepest of the last spheres_collide, 0 or more */
+/* the deepest of the last spheres_collide, 0 or more */
+double spheres_penetration(const spheres *s);
 
 #endif

@@ -1,6 +1,7 @@
 # LCPLUG_ENGINES
 # --------------
-# Looks for the other engines whose solver we replace; only the tests in tests/engines need them.  Sets
+# Looks for the other engines whose solver we replace; only the tests in
+# tests/engines need them.  Sets
 #
 #   HAVE_BULLET  conditional: Bullet in both precisions, as Debian's libbullet-dev has it
 #   BULLET_DOUBLE_CFLAGS, BULLET_DOUBLE_LIBS, BULLET_SINGLE_CFLAGS, BULLET_SINGLE_LIBS

@@ -39,7 +39,8 @@ have_static_ode=no
 ODE_STATIC_LIBS=
 AS_IF([test $have_ode = yes], [
   AC_MSG_CHECKING([for a static libode])
-  # -print-file-name answers with a path when the compiler finds the archive, else with the bare name.
+  # -print-file-name answers with a path when the compiler finds the
+  # archive, else with the bare name.
   lcplug_archive=`$PKG_CONFIG --variable=libdir ode`/libode.a
   AS_IF([test ! -f "$lcplug_archive"], [lcplug_archive=`$CC -print-file-name=libode.a`])
   AS_IF([test -f "$lcplug_archive"], [

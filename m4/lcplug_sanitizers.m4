@@ -5,7 +5,8 @@
 # is an error.  Any report ends the test: a sanitizer that only prints is soon not read.
 AC_DEFUN([LCPLUG_SANITIZERS], [
 AC_ARG_ENABLE([sanitizers],
-  [AS_HELP_STRING([--enable-sanitizers], [build with AddressSanitizer and UndefinedBehaviorSanitizer])],
+  [AS_HELP_STRING([--enable-sanitizers],
+     [build with AddressSanitizer and UndefinedBehaviorSanitizer])],
   [], [enable_sanitizers=no])
 AC_ARG_ENABLE([tsan],
   [AS_HELP_STRING([--enable-tsan], [build with ThreadSanitizer])],
@@ -14,7 +15,8 @@ AC_ARG_ENABLE([tsan],
 SANITIZE_FLAGS=
 AS_CASE([$enable_sanitizers-$enable_tsan],
   [no-no], [],
-  [*-no], [SANITIZE_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"],
+  [*-no], [SANITIZE_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all"
+    SANITIZE_FLAGS="$SANITIZE_FLAGS -fno-omit-frame-pointer"],
   [no-*], [SANITIZE_FLAGS="-fsanitize=thread -fno-omit-frame-pointer"],
   [AC_MSG_ERROR([--enable-sanitizers and --enable-tsan exclude each other])])
 

@@ -1,16 +1,19 @@
 # LCPLUG_SICONOS
 # --------------
-# Looks for the numerics library of Siconos, for `make bench-siconos` alone.  It has no .pc file.  Sets
+# Looks for the numerics library of Siconos, for `make bench-siconos`
+# alone.  It has no .pc file.  Sets
 #
 #   HAVE_SICONOS     conditional: headers and library, version 4.4 or so
 #   SICONOS_CFLAGS, SICONOS_LIBS
 AC_DEFUN([LCPLUG_SICONOS], [
 AC_ARG_WITH([siconos],
-  [AS_HELP_STRING([--with-siconos=PREFIX], [where Siconos is, for make bench-siconos @<:@/usr@:>@])],
+  [AS_HELP_STRING([--with-siconos=PREFIX],
+     [where Siconos is, for make bench-siconos @<:@/usr@:>@])],
   [], [with_siconos=/usr])
 AS_CASE(["$with_siconos"], [yes], [with_siconos=/usr])
 # Its headers include one another without their folder, and would not pass our warnings.
-SICONOS_CFLAGS="-isystem $with_siconos/include/siconos -isystem $with_siconos/include/siconos/numerics"
+SICONOS_CFLAGS="-isystem $with_siconos/include/siconos"
+SICONOS_CFLAGS="$SICONOS_CFLAGS -isystem $with_siconos/include/siconos/numerics"
 SICONOS_LIBS="-lsiconos_numerics"
 AS_IF([test "x$with_siconos" != x/usr], [SICONOS_LIBS="-L$with_siconos/lib $SICONOS_LIBS"])
 AC_MSG_CHECKING([for the numerics library of Siconos])

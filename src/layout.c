@@ -34,7 +34,8 @@ static int take_arrays(layout *l, lcplug_workspace *workspace) {
   l->b = TAKE(workspace, double, l->n);
   l->lo = TAKE(workspace, double, l->n);
   l->hi = TAKE(workspace, double, l->n);
-  return l->row && l->place && l->group_first && l->normal && l->cone_rows && l->b && l->lo && l->hi;
+  return l->row && l->place && l->group_first && l->normal && l->cone_rows && l->b && l->lo &&
+         l->hi;
 }
 
 /* Lists of friction rows by normal: list[normal] is its first row, next[row] the one after. */
@@ -72,7 +73,8 @@ static int spans_cone(const lcplug_problem *p, int position, int row) {
   return position < 2 && mu > 0.0 && mu < INFINITY;
 }
 
-static void append_contact(layout *l, const lcplug_problem *p, friction_lists f, int row, int *count) {
+static void append_contact(layout *l, const lcplug_problem *p, friction_lists f, int row,
+                           int *count) {
   int normal = *count, cone = carries_cone(p, row);
   append(l, p, row, ROW_PLAIN, count);
   for (int spanning = 1; spanning >= 0; spanning--) {

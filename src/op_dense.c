@@ -1,7 +1,7 @@
 /* op_dense.c - A as the caller's lower triangle, in place.
  *
- * One pass over the triangle serves both halves: element (i, j) adds A_ij x_j to y_i and A_ij x_i to
- * y_j.  When the solver's order differs from the caller's, vectors are permuted, never A. */
+ * One pass over the triangle serves both halves: element (i, j) adds A_ij x_j to y_i and A_ij x_i
+ * to y_j.  When the solver's order differs from the caller's, vectors are permuted, never A. */
 #include "operator.h"
 
 #include <string.h>
@@ -54,7 +54,8 @@ static void dense_diagonal_block(const linop *op, int first, int rows, double *o
 
 static int dense_state_size(const linop *op) { return op->n; }
 
-static void dense_state_read(const linop *op, const double *state, int first, int rows, double *Ax) {
+static void dense_state_read(const linop *op, const double *state, int first, int rows,
+                             double *Ax) {
   (void)op;
   memcpy(Ax, state + first, (size_t)rows * sizeof *Ax);
 }

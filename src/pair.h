@@ -1,4 +1,5 @@
-/* pair.h - two doubles at a time, which every 64-bit processor can; the compiler splits them where not. */
+/* pair.h - two doubles at a time, which every 64-bit processor can; the compiler splits them where
+ * not. */
 #ifndef LCPLUG_PAIR_H
 #define LCPLUG_PAIR_H
 

@@ -31,7 +31,8 @@ static int renew(places *p, uint64_t key, int rows) {
   if (!memory) return 0;
   memset(memory, INSIDE, PLACES_STAGES * (size_t)rows); /* rows that had no choice are not stored */
   *p = (places){.key = key, .rows = rows};
-  for (int stage = 0; stage < PLACES_STAGES; stage++) p->place[stage] = memory + (size_t)stage * (size_t)rows;
+  for (int stage = 0; stage < PLACES_STAGES; stage++)
+    p->place[stage] = memory + (size_t)stage * (size_t)rows;
   return 1;
 }
 

@@ -1,8 +1,8 @@
 /* places.h - where the rows of the last problems were found, for setting reuse=1.
  *
  * A simulation poses nearly the same problem at every step.  The rows that sat at a bound last time
- * are then the best guess for this time.  A workspace remembers a few problems by the shape of their
- * rows.  A guess that did not help is not tried again for a while, and longer each time.
+ * are then the best guess for this time.  A workspace remembers a few problems by the shape of
+ * their rows.  A guess that did not help is not tried again for a while, and longer each time.
  *
  * Answers found from different guesses differ in their last digits, so this is only done when asked
  * for: by default the same input gives the same bits, whatever was solved before. */
@@ -23,8 +23,8 @@ typedef struct places {
 
 typedef struct places_table places_table;
 
-/* The entry for problems of this shape, empty if it is new; NULL if out of memory.  *table starts as
- * NULL and is freed by lcplug_places_free. */
+/* The entry for problems of this shape, empty if it is new; NULL if out of memory.  *table starts
+ * as NULL and is freed by lcplug_places_free. */
 places *lcplug_places_find(places_table **table, const lcplug_problem *problem);
 void lcplug_places_free(places_table *table);
 

@@ -41,7 +41,7 @@ static void leave_plain_locale(locale_t plain, locale_t before) {
   freelocale(plain);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 lcplug_error lcplug_input_damaged(record_input *in, const char *format, ...) {
   if (!in->message || !in->message_size) return LCPLUG_ERROR_FORMAT;
@@ -89,7 +89,8 @@ static lcplug_error read_some_format(record_input *in, owned_record *o) {
   return lcplug_input_damaged(in, "neither a record nor FCP nor Matrix Market");
 }
 
-lcplug_error lcplug_record_read(const char *path, lcplug_record **record, char *message, size_t size) {
+lcplug_error lcplug_record_read(const char *path, lcplug_record **record, char *message,
+                                size_t size) {
   if (!path || !record) return LCPLUG_ERROR_ARGUMENT;
   record_input in = {.path = path, .message = message, .message_size = size};
   locale_t plain, before = enter_plain_locale(&plain);
@@ -118,7 +119,7 @@ void lcplug_record_free(lcplug_record *record) {
   free(o);
 }
 
-/* ---- the record under construction --------------------------------------------------------------- */
+/* ---- the record under construction ----------------------------------------------------------- */
 
 lcplug_error lcplug_owned_make(owned_record *o, size_t n) {
   o->full = calloc(n * n + 1, sizeof(double)); /* pages that stay zero are never touched */
@@ -172,7 +173,7 @@ lcplug_problem lcplug_record_as_given(const lcplug_record *record) {
   return given;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
@@ -199,8 +200,8 @@ static lcplug_error not_a(record_input *in, const char *kind, const char *what) 
   if (in->at >= in->size) return lcplug_input_damaged(in, "the file ends before %s", what);
   const char *word = in->bytes + in->at;
   size_t length = strcspn(word, " \t\r\n");
-  return lcplug_input_damaged(in, "%s is '%.*s', not %s", what, (int)(length < 40 ? length : 40), word,
-                              kind);
+  return lcplug_input_damaged(in, "%s is '%.*s', not %s", what, (int)(length < 40 ? length : 40),
+                              word, kind);
 }
 
 lcplug_error lcplug_text_real(text_input *t, const char *what, int any, double *value) {
@@ -219,7 +220,8 @@ lcplug_error lcplug_text_count(text_input *t, const char *what, size_t most, siz
   lcplug_text_next(t);
   const char *digit = in->bytes + in->at;
   *value = 0;
-  while (*digit >= '0' && *digit <= '9' && *value <= most) *value = 10 * *value + (size_t)(*digit++ - '0');
+  while (*digit >= '0' && *digit <= '9' && *value <= most)
+    *value = 10 * *value + (size_t)(*digit++ - '0');
   if (*value > most) return lcplug_input_damaged(in, "%s is more than %zu", what, most);
   if (!is_whole_word(in, digit)) return not_a(in, "a whole number", what);
   in->at = (size_t)(digit - in->bytes);
@@ -228,10 +230,11 @@ lcplug_error lcplug_text_count(text_input *t, const char *what, size_t most, siz
 
 lcplug_error lcplug_text_end(text_input *t) {
   lcplug_text_next(t);
-  return t->in->at < t->in->size ? lcplug_input_damaged(t->in, "more than the counts announce") : LCPLUG_OK;
+  return t->in->at < t->in->size ? lcplug_input_damaged(t->in, "more than the counts announce")
+                                 : LCPLUG_OK;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 lcplug_error lcplug_output_unfit(record_output *out, const char *format, ...) {
   if (!out->message || !out->message_size) return LCPLUG_ERROR_FORMAT;
@@ -284,8 +287,8 @@ static lcplug_error write_file(const char *path, const char *part, const lcplug_
   return error;
 }
 
-lcplug_error lcplug_record_write_as(const char *path, const lcplug_record *record, lcplug_format format,
-                                    char *message, size_t size) {
+lcplug_error lcplug_record_write_as(const char *path, const lcplug_record *record,
+                                    lcplug_format format, char *message, size_t size) {
   if (!path || !record || (unsigned)format >= FORMATS) return LCPLUG_ERROR_ARGUMENT;
   lcplug_error error = lcplug_problem_check_vectors(&record->problem);
   if (error) return error;
@@ -296,7 +299,8 @@ lcplug_error lcplug_record_write_as(const char *path, const lcplug_record *recor
   error = write_file(path, part, record, format, &out);
   leave_plain_locale(plain, before);
   free(part);
-  if (error == LCPLUG_ERROR_FILE && message) snprintf(message, size, "%s: %s", path, strerror(errno));
+  if (error == LCPLUG_ERROR_FILE && message)
+    snprintf(message, size, "%s: %s", path, strerror(errno));
   return error;
 }
 

@@ -1,5 +1,5 @@
-/* record.h - what the file formats of records share: the bytes of a file with the place that a message
- * names, the record under construction, and numbers in text whatever the host's locale.
+/* record.h - what the file formats of records share: the bytes of a file with the place that a
+ * message names, the record under construction, and numbers in text whatever the host's locale.
  *
  * A format is a row of the table in record.c: how to recognise it, read it and write it. */
 #ifndef LCPLUG_RECORD_INTERNAL_H
@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* A is dense in memory, and a small file must not ask for terabytes, nor a file with holes for its size. */
+/* A is dense in memory, and a small file must not ask for terabytes, nor a
+ * file with holes for its size. */
 enum { RECORD_MOST_ROWS = 1 << 14 };
 #define RECORD_MOST_BYTES ((off_t)1 << 32)
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* A whole file in memory.  bytes[size] is a NUL, so that text ends. */
 typedef struct record_input {
@@ -47,7 +48,7 @@ lcplug_error lcplug_owned_make(owned_record *o, size_t n);
 /* Ends the reading of o->full: both triangles are there, and may differ. */
 lcplug_error lcplug_owned_symmetrise(owned_record *o);
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* Words between blanks; a line that begins with `comment` is skipped. */
 typedef struct text_input {
@@ -58,15 +59,15 @@ typedef struct text_input {
 /* The next word of the text starts at in->at; the end of the text is an empty word. */
 void lcplug_text_next(text_input *t);
 
-/* A finite number, or with `any` also an infinite one or a NaN (a bound that means nothing); a whole
- * number up to most.  `what` names it in the message. */
+/* A finite number, or with `any` also an infinite one or a NaN (a bound that means nothing); a
+ * whole number up to most.  `what` names it in the message. */
 lcplug_error lcplug_text_real(text_input *t, const char *what, int any, double *value);
 lcplug_error lcplug_text_count(text_input *t, const char *what, size_t most, size_t *value);
 
 /* Nothing but blanks and comments follows. */
 lcplug_error lcplug_text_end(text_input *t);
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct record_output {
   FILE *file;
@@ -87,7 +88,7 @@ double lcplug_record_lo(const lcplug_record *record, int i);
 double lcplug_record_hi(const lcplug_record *record, int i);
 int lcplug_record_findex(const lcplug_record *record, int i);
 
-/* ---- the formats -------------------------------------------------------------------------------- */
+/* ---- the formats ----------------------------------------------------------------------------- */
 
 int lcplug_is_binary(const record_input *in);
 lcplug_error lcplug_read_binary(record_input *in, owned_record *o);

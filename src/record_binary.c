@@ -9,7 +9,8 @@
 #include <endian.h>
 #include <string.h>
 
-_Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "records are read and written as they lie in memory");
+_Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
+               "records are read and written as they lie in memory");
 
 typedef struct record_header {
   char magic[8];
@@ -38,12 +39,13 @@ enum { VERSION = 1, BYTE_ORDER_MARK = 0x01020304, FOREIGN_MARK = 0x04030201 };
 /* A copy that took it for text would change the line end. */
 static const char MAGIC[8] = "LCPREC\r\n", OLDER_MAGIC[8] = "LCPCAP01";
 
-/* ---- CRC-32, a nibble at a time: a table of 16 needs no set-up ------------------------------------ */
+/* ---- CRC-32, a nibble at a time: a table of 16 needs no set-up ------------------------------- */
 
 static uint32_t crc32_add(uint32_t crc, const void *data, size_t bytes) {
-  static const uint32_t table[16] = {
-      0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-      0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+  static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+                                     0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+                                     0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                     0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
   const unsigned char *byte = data;
   crc = ~crc;
   for (size_t i = 0; i < bytes; i++) {
@@ -53,7 +55,7 @@ static uint32_t crc32_add(uint32_t crc, const void *data, size_t bytes) {
   return ~crc;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int has_magic(const record_input *in, const char magic[8]) {
   return in->size >= 8 && !memcmp(in->bytes, magic, 8);
@@ -97,12 +99,14 @@ static lcplug_error read_newer_header(record_input *in, record_header *h) {
     return lcplug_input_damaged(in, "the header's checksum does not match");
   in->at = offsetof(record_header, version);
   if (h->version != VERSION)
-    return lcplug_input_damaged(in, "version %u; this library reads version %d", h->version, VERSION);
+    return lcplug_input_damaged(in, "version %u; this library reads version %d", h->version,
+                                VERSION);
   in->at = offsetof(record_header, precision);
   if (h->precision != 4 && h->precision != 8)
     return lcplug_input_damaged(in, "numbers of %u bytes", h->precision);
   in->at = offsetof(record_header, flags);
-  if (h->flags & ~(uint32_t)ALL_FLAGS) return lcplug_input_damaged(in, "unknown flags %#x", h->flags);
+  if (h->flags & ~(uint32_t)ALL_FLAGS)
+    return lcplug_input_damaged(in, "unknown flags %#x", h->flags);
   in->at = sizeof *h;
   return LCPLUG_OK;
 }
@@ -123,8 +127,8 @@ static lcplug_error check_counts(record_input *in, const record_header *h, int o
     return lcplug_input_damaged(in, "%u rows; %d are the most", h->n, RECORD_MOST_ROWS);
   if (h->nub > h->n) return lcplug_input_damaged(in, "%u rows, %u free ones", h->n, h->nub);
   if (in->size != expected)
-    return lcplug_input_damaged(in, "%u rows and %u nonzeros take %zu bytes, the file has %zu", h->n,
-                                h->nonzeros, expected, in->size);
+    return lcplug_input_damaged(in, "%u rows and %u nonzeros take %zu bytes, the file has %zu",
+                                h->n, h->nonzeros, expected, in->size);
   in->at = body;
   if (older) return LCPLUG_OK;
   uint32_t crc;
@@ -172,12 +176,14 @@ static lcplug_error read_row(record_input *in, const record_header *h, uint32_t 
 static lcplug_error read_matrix(record_input *in, const record_header *h, double *A) {
   size_t begins = in->at, columns = begins + 4 * ((size_t)h->n + 1);
   uint32_t begin = 0;
-  if (word_at(in, begins) != 0) return lcplug_input_damaged(in, "the first row does not begin at 0");
+  if (word_at(in, begins) != 0)
+    return lcplug_input_damaged(in, "the first row does not begin at 0");
   for (uint32_t row = 0; row < h->n; row++) {
     in->at = begins + 4 * ((size_t)row + 1);
     uint32_t end = word_at(in, in->at);
     if (end < begin || end > h->nonzeros)
-      return lcplug_input_damaged(in, "row %u ends before it begins or behind the last element", row);
+      return lcplug_input_damaged(in, "row %u ends before it begins or behind the last element",
+                                  row);
     lcplug_error error = read_row(in, h, row, begin, end, columns, A);
     if (error) return error;
     begin = end;
@@ -223,7 +229,7 @@ lcplug_error lcplug_read_binary(record_input *in, owned_record *o) {
   return h.flags & HAS_BOTH_TRIANGLES ? lcplug_owned_symmetrise(o) : LCPLUG_OK;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct writer {
   FILE *file;
@@ -247,7 +253,9 @@ static void put_real(writer *w, double number) {
   else put(w, &number, sizeof number);
 }
 
-static int row_end(const lcplug_record *record, int row) { return record->W ? record->problem.n : row + 1; }
+static int row_end(const lcplug_record *record, int row) {
+  return record->W ? record->problem.n : row + 1;
+}
 
 static int is_stored(const lcplug_record *record, int i, int j) {
   return i == j || lcplug_record_element(record, i, j) != 0.0;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static text_input fcp_text(record_input *in) { return (text_input){.in = in, .comment = '#'}; }
 
@@ -35,9 +35,11 @@ static lcplug_error read_counts(text_input *t, fcp_counts *c) {
   size_t version;
   lcplug_error error = lcplug_text_count(t, "the version", 1000, &version);
   if (error) return error;
-  if (version != 1) return lcplug_input_damaged(t->in, "version %zu; this library reads version 1", version);
+  if (version != 1)
+    return lcplug_input_damaged(t->in, "version %zu; this library reads version 1", version);
   if ((error = lcplug_text_count(t, "the dimension", 1000, &c->d))) return error;
-  if (c->d != 2 && c->d != 3) return lcplug_input_damaged(t->in, "dimension %zu is neither 2 nor 3", c->d);
+  if (c->d != 2 && c->d != 3)
+    return lcplug_input_damaged(t->in, "dimension %zu is neither 2 nor 3", c->d);
   error = lcplug_text_count(t, "the number of contacts", RECORD_MOST_ROWS / c->d, &c->contacts);
   if (error) return error;
   error = lcplug_text_count(t, "the number of blocks", c->contacts * c->contacts, &c->blocks);
@@ -45,8 +47,9 @@ static lcplug_error read_counts(text_input *t, fcp_counts *c) {
   /* A number and the blank behind it take two bytes at least. */
   size_t numbers = c->contacts * (1 + c->d) + c->blocks * (2 + c->d * c->d);
   if (2 * numbers > t->in->size - t->in->at + 1)
-    return lcplug_input_damaged(t->in, "%zu contacts and %zu blocks cannot be in the %zu bytes that follow",
-                                c->contacts, c->blocks, t->in->size - t->in->at);
+    return lcplug_input_damaged(
+        t->in, "%zu contacts and %zu blocks cannot be in the %zu bytes that follow", c->contacts,
+        c->blocks, t->in->size - t->in->at);
   return LCPLUG_OK;
 }
 
@@ -103,7 +106,8 @@ static lcplug_error read_blocks(text_input *t, const fcp_counts *c, double *W) {
     diagonals += i == j;
     if ((error = read_block(t, c, i, j, W))) return error;
   }
-  if (diagonals != c->contacts) return lcplug_input_damaged(t->in, "a diagonal block of W is missing");
+  if (diagonals != c->contacts)
+    return lcplug_input_damaged(t->in, "a diagonal block of W is missing");
   return LCPLUG_OK;
 }
 
@@ -121,12 +125,13 @@ lcplug_error lcplug_read_fcp(record_input *in, owned_record *o) {
   return error ? error : lcplug_owned_symmetrise(o);
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Rows of the contact that begins with this row: itself and the friction rows behind it. */
 static int rows_of_contact(const lcplug_record *record, int normal) {
   int rows = 1;
-  while (normal + rows < record->problem.n && lcplug_record_findex(record, normal + rows) == normal) rows++;
+  while (normal + rows < record->problem.n && lcplug_record_findex(record, normal + rows) == normal)
+    rows++;
   return rows;
 }
 
@@ -135,15 +140,18 @@ static lcplug_error check_contacts(record_output *out, const lcplug_record *reco
   int n = record->problem.n;
   *d = n ? rows_of_contact(record, 0) : 3;
   if (*d != 2 && *d != 3)
-    return lcplug_output_unfit(out, "FCP holds contacts alone, of 2 or 3 rows; the first of this problem has %d",
-                               *d);
+    return lcplug_output_unfit(
+        out, "FCP holds contacts alone, of 2 or 3 rows; the first of this problem has %d", *d);
   for (int i = 0; i < n; i += *d) {
     double mu = fabs(lcplug_record_hi(record, i + *d - 1));
-    if (i < record->problem.nub || lcplug_record_findex(record, i) >= 0 || rows_of_contact(record, i) != *d ||
-        lcplug_record_lo(record, i) != 0.0 || lcplug_record_hi(record, i) != INFINITY)
-      return lcplug_output_unfit(out, "FCP holds contacts alone, and row %d does not begin one of %d rows", i, *d);
+    if (i < record->problem.nub || lcplug_record_findex(record, i) >= 0 ||
+        rows_of_contact(record, i) != *d || lcplug_record_lo(record, i) != 0.0 ||
+        lcplug_record_hi(record, i) != INFINITY)
+      return lcplug_output_unfit(
+          out, "FCP holds contacts alone, and row %d does not begin one of %d rows", i, *d);
     if (fabs(lcplug_record_hi(record, i + 1)) != mu || !isfinite(mu))
-      return lcplug_output_unfit(out, "FCP has one finite friction coefficient for each contact; see row %d", i + 1);
+      return lcplug_output_unfit(
+          out, "FCP has one finite friction coefficient for each contact; see row %d", i + 1);
   }
   return LCPLUG_OK;
 }
@@ -182,7 +190,8 @@ lcplug_error lcplug_write_fcp(record_output *out, const lcplug_record *record) {
   fprintf(out->file, "FCP 1\n");
   write_tag(out->file, record->tag);
   fprintf(out->file, "%d %d %d\n# mu\n", d, contacts, blocks);
-  for (int i = 0; i < contacts; i++) fprintf(out->file, "%.17g\n", fabs(lcplug_record_hi(record, i * d + 1)));
+  for (int i = 0; i < contacts; i++)
+    fprintf(out->file, "%.17g\n", fabs(lcplug_record_hi(record, i * d + 1)));
   fprintf(out->file, "# q\n");
   for (int row = 0; row < n; row++) {
     double b = lcplug_record_b(record, row);

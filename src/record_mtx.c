@@ -1,8 +1,9 @@
 /* record_mtx.c - Matrix Market text for A.
  *
- * Read are square real or integer matrices, coordinate or array, symmetric or general.  The format has
- * no place for b, the bounds and findex: we write them as comments, "%row b lo hi findex" for each row,
- * which other readers skip and ours understands.  Without them b is 0 and all rows are free. */
+ * Read are square real or integer matrices, coordinate or array, symmetric or general.  The
+ * format has no place for b, the bounds and findex: we write them as comments, "%row b lo
+ * hi findex" for each row, which other readers skip and ours understands.  Without them b
+ * is 0 and all rows are free. */
 #define _GNU_SOURCE
 #include "record.h"
 
@@ -16,14 +17,15 @@ typedef struct mtx_kind {
   int array, symmetric;
 } mtx_kind;
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 int lcplug_is_matrix_market(const record_input *in) {
   return !strncasecmp(in->bytes, BANNER, strlen(BANNER));
 }
 
 /* The next word of the banner is one of two; 0 or 1 for which. */
-static lcplug_error read_choice(record_input *in, const char *first, const char *second, int *which) {
+static lcplug_error read_choice(record_input *in, const char *first, const char *second,
+                                int *which) {
   in->at += strspn(in->bytes + in->at, " \t");
   const char *word = in->bytes + in->at;
   size_t length = strcspn(word, " \t\r\n");
@@ -33,8 +35,8 @@ static lcplug_error read_choice(record_input *in, const char *first, const char 
       in->at += length;
       return LCPLUG_OK;
     }
-  return lcplug_input_damaged(in, "'%.*s', where '%s' or '%s' can be read", (int)(length < 40 ? length : 40), word,
-                              first, second);
+  return lcplug_input_damaged(in, "'%.*s', where '%s' or '%s' can be read",
+                              (int)(length < 40 ? length : 40), word, first, second);
 }
 
 static lcplug_error read_banner(record_input *in, mtx_kind *kind) {
@@ -56,15 +58,18 @@ static lcplug_error read_size(text_input *t, const mtx_kind *kind, size_t *n, si
   *entries = kind->symmetric ? *n * (*n + 1) / 2 : *n * *n;
   if (!kind->array) error = lcplug_text_count(t, "the number of entries", *entries, entries);
   if (error) return error;
-  if (*entries < *n) return lcplug_input_damaged(t->in, "%zu rows but only %zu entries", *n, *entries);
-  size_t shortest = (kind->array ? 2 : 6) * *entries; /* a number and a blank, thrice for a coordinate */
+  if (*entries < *n)
+    return lcplug_input_damaged(t->in, "%zu rows but only %zu entries", *n, *entries);
+  /* a number and a blank, thrice for a coordinate */
+  size_t shortest = (kind->array ? 2 : 6) * *entries;
   if (shortest > t->in->size - t->in->at + 1)
-    return lcplug_input_damaged(t->in, "%zu entries cannot be in the %zu bytes that follow", *entries,
-                                t->in->size - t->in->at);
+    return lcplug_input_damaged(t->in, "%zu entries cannot be in the %zu bytes that follow",
+                                *entries, t->in->size - t->in->at);
   return LCPLUG_OK;
 }
 
-static lcplug_error read_coordinates(text_input *t, size_t n, size_t entries, int symmetric, double *A) {
+static lcplug_error read_coordinates(text_input *t, size_t n, size_t entries, int symmetric,
+                                     double *A) {
   for (size_t k = 0; k < entries; k++) {
     size_t i, j;
     double value;
@@ -72,7 +77,8 @@ static lcplug_error read_coordinates(text_input *t, size_t n, size_t entries, in
     if (!error) error = lcplug_text_count(t, "a column", n, &j);
     if (!error && (!i || !j)) error = lcplug_input_damaged(t->in, "rows and columns count from 1");
     if (!error && symmetric && j > i)
-      error = lcplug_input_damaged(t->in, "element %zu %zu is above the diagonal of a symmetric matrix", i, j);
+      error = lcplug_input_damaged(
+          t->in, "element %zu %zu is above the diagonal of a symmetric matrix", i, j);
     if (!error) error = lcplug_text_real(t, "an element of A", 0, &value);
     if (error) return error;
     double *place = &A[(i - 1) * n + (j - 1)];
@@ -93,7 +99,8 @@ static lcplug_error read_array(text_input *t, size_t n, int symmetric, double *A
 }
 
 static int begins_with(const record_input *in, size_t at, const char *word) {
-  return !strncmp(in->bytes + at, word, strlen(word)) && strchr(" \t", in->bytes[at + strlen(word)]);
+  return !strncmp(in->bytes + at, word, strlen(word)) &&
+         strchr(" \t", in->bytes[at + strlen(word)]);
 }
 
 static lcplug_error read_one_row(text_input *t, size_t row, owned_record *o) {
@@ -125,7 +132,8 @@ static lcplug_error read_rows(record_input *in, owned_record *o) {
       if (!error) o->record.problem.nub = (int32_t)nub;
     } else if (begins_with(&scan, line, ROW)) {
       scan.at = line + strlen(ROW);
-      error = row < n ? read_one_row(&t, row, o) : lcplug_input_damaged(&scan, "more than %zu rows", n);
+      error = row < n ? read_one_row(&t, row, o)
+                      : lcplug_input_damaged(&scan, "more than %zu rows", n);
       row++;
     }
     if (!error && scan.at > next) error = lcplug_input_damaged(&scan, "the line is too short");
@@ -152,7 +160,7 @@ lcplug_error lcplug_read_matrix_market(record_input *in, owned_record *o) {
   return error || kind.symmetric ? error : lcplug_owned_symmetrise(o);
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* The diagonal stands there even where it is 0, so that no row is without an entry. */
 static int is_stored(const lcplug_record *record, int i, int j) {
@@ -166,11 +174,14 @@ lcplug_error lcplug_write_matrix_market(record_output *out, const lcplug_record 
   for (int i = 0; i < p->n; i++)
     for (int j = 0; j < (general ? p->n : i + 1); j++) entries += (size_t)is_stored(record, i, j);
   fprintf(out->file, "%s matrix coordinate real %s\n", BANNER, general ? "general" : "symmetric");
-  fprintf(out->file, "%% A of the problem A x = b + w, lo <= x <= hi; the rest of it, for lcplug: b lo hi findex\n");
+  fprintf(out->file,
+          "%% A of the problem A x = b + w, lo <= x <= hi; the rest of it, for lcplug: b lo hi "
+          "findex\n");
   fprintf(out->file, "%s %d\n", NUB, p->nub < p->n ? p->nub : p->n);
   for (int i = 0; i < p->n; i++)
-    fprintf(out->file, "%s %.17g %.17g %.17g %d\n", ROW, lcplug_record_b(record, i), lcplug_record_lo(record, i),
-            lcplug_record_hi(record, i), lcplug_record_findex(record, i));
+    fprintf(out->file, "%s %.17g %.17g %.17g %d\n", ROW, lcplug_record_b(record, i),
+            lcplug_record_lo(record, i), lcplug_record_hi(record, i),
+            lcplug_record_findex(record, i));
   fprintf(out->file, "%d %d %zu\n", p->n, p->n, entries);
   for (int i = 0; i < p->n; i++)
     for (int j = 0; j < (general ? p->n : i + 1); j++)

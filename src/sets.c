@@ -43,7 +43,8 @@ static void project_circular_cone(const force_set *s, const double *q, double *x
   if (mu * t <= -n) {
     n = scale = 0.0;
   } else if (t > mu * n) {
-    double cosine = 1.0 / lcplug_length(1.0, mu), sine = mu * cosine, length = cosine * n + sine * t;
+    double cosine = 1.0 / lcplug_length(1.0, mu), sine = mu * cosine,
+           length = cosine * n + sine * t;
     n = cosine * length;
     scale = sine * (length / t);
   }
@@ -57,8 +58,8 @@ static void project_circular_cone(const force_set *s, const double *q, double *x
  *
  *     g(l) = |u(l)| - |q_n / (1 - l)| = 0 .
  *
- * The root with x_n >= 0 lies at l < 1 for q_n > 0, where g falls, and at l > 1 for q_n < 0, where it
- * rises; Newton steps that leave the bracket become bisections.  q is of the size of 1. */
+ * The root with x_n >= 0 lies at l < 1 for q_n > 0, where g falls, and at l > 1 for q_n < 0, where
+ * it rises; Newton steps that leave the bracket become bisections.  q is of the size of 1. */
 static double elliptic_multiplier(const force_set *s, const double *q) {
   double n = q[0], low = 0.0, high = 1.0;
   if (n < 0.0) {
@@ -113,4 +114,6 @@ static projection *const projections[SET_KINDS] = {
     [SET_ELLIPSE] = project_elliptic_cone,
 };
 
-void lcplug_project(const force_set *s, const double *q, double *x) { projections[s->kind](s, q, x); }
+void lcplug_project(const force_set *s, const double *q, double *x) {
+  projections[s->kind](s, q, x);
+}

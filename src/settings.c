@@ -49,7 +49,8 @@ static const option options[] = {
     {"friction", CHOICE, AT(friction), frictions, 0, 0, 0, "ode|pyramid|cone|coulomb", "ode",
      "what a friction row means"},
     {"tol", REAL, AT(tol), NULL, 0, 1, 0, "0 <= tol <= 1", "0",
-     "residual to reach; 0: 1e-10 for auto and exact, 1e-8 for auto with cones, 1e-6 for pgs and apgd"},
+     "residual to reach; 0: 1e-10 for auto and exact, 1e-8 for auto with cones, 1e-6 for pgs and "
+     "apgd"},
     {"max_iter", WHOLE, AT(max_iter), NULL, 0, INT_MAX, 0, "0 <= max_iter", "0",
      "pgs and apgd: most iterations of each phase; 0: 1000"},
     {"time_limit", REAL, AT(time_limit), NULL, 0, INFINITY, 0, "0 <= seconds", "0",

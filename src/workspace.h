@@ -1,8 +1,9 @@
 /* workspace.h - scratch memory that is kept from solve to solve.
  *
  * One solve takes what it needs piece by piece and gives everything back at once.  A workspace that
- * is too small adds a chunk; pieces never move.  The same problem takes the same pieces from the same
- * chunks again, so a size that has been seen allocates nothing, and finds its memory touched. */
+ * is too small adds a chunk; pieces never move.  The same problem takes the same
+ * pieces from the same chunks again, so a size that has been seen allocates nothing,
+ * and finds its memory touched. */
 #ifndef LCPLUG_WORKSPACE_H
 #define LCPLUG_WORKSPACE_H
 
@@ -24,14 +25,15 @@ void lcplug_release(lcplug_workspace *workspace, workspace_mark mark);
 /* Forgets every piece. */
 void lcplug_workspace_reset(lcplug_workspace *workspace);
 
-/* What outlives a solve.  The inner workspace is reset by whoever keeps something in it; `kept` is his
- * way to find it again, NULL in the beginning. */
+/* What outlives a solve.  The inner workspace is reset by whoever keeps something in it; `kept` is
+ * his way to find it again, NULL in the beginning. */
 lcplug_workspace *lcplug_workspace_inner(lcplug_workspace *workspace); /* NULL: out of memory */
 void **lcplug_workspace_kept(lcplug_workspace *workspace);
 
 /* Where this workspace remembers active sets (places.h). */
 struct places_table **lcplug_workspace_places(lcplug_workspace *workspace);
 
-#define TAKE(workspace, type, count) ((type *)lcplug_take((workspace), (size_t)(count), sizeof(type)))
+#define TAKE(workspace, type, count)                                                               \
+  ((type *)lcplug_take((workspace), (size_t)(count), sizeof(type)))
 
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bind_readme.sh - the C program in README.md compiles as it stands there, and solves.
+# bind_readme.sh - the C programs in README.md compile as they stand there; the first one solves.
 set -u
 unset LCPLUG LD_PRELOAD
 
@@ -20,7 +20,13 @@ fi
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# The first program of several.  One contact that presses with 3, and one that is open.
+# program NUMBER: that block of C in the page, without its #include.
+program() {
+  awk -v number="$1" '/^```c$/ { count++; inside = count == number; next } /^```$/ { inside = 0 }
+    inside && !/^#include/' "$source/README.md"
+}
+
+# The first program.  One contact that presses with 3, and one that is open.
 {
   cat <<'TEXT'
 #include <lcplug/lcplug.h>
@@ -29,8 +35,7 @@ int main(void) {
   enum { n = 2 };
   double A[] = {1, 0, 0, 1}, b[] = {3, -1}, lo[] = {0, 0}, hi[] = {1e9, 1e9}, x[n];
 TEXT
-  # shellcheck disable=SC2016
-  sed -n '/^```c$/,/^```$/p; /^```$/q' "$source/README.md" | grep -v '^```'
+  program 1
   cat <<'TEXT'
 printf("%g %g\n", x[0], x[1]);
 lcplug_workspace_free(workspace);
@@ -43,6 +48,32 @@ TEXT
 $compiler -Wall -Wextra -Werror -I"$source/include" -o "$folder/readme" "$folder/readme.c" \
   -L"$top/.libs" -Wl,-rpath,"$top/.libs" -llcplug -lm || { echo "not ok - it compiles"; exit 1; }
 echo "ok - it compiles"
+
+# The second one is a time step that the caller has prepared: it compiles.
+{
+  cat <<'TEXT'
+#include <lcplug/native.h>
+void step(lcplug_system system, lcplug_workspace *workspace, lcplug_settings settings,
+          lcplug_solution solution, lcplug_info info, int row, int bodies, lcplug_pose *pose,
+          const double *normal, const double *lever1, const double *lever2, double *jacobian,
+          double *velocity, const double *force, double h, const double *bias, double *b,
+          double *x);
+void step(lcplug_system system, lcplug_workspace *workspace, lcplug_settings settings,
+          lcplug_solution solution, lcplug_info info, int row, int bodies, lcplug_pose *pose,
+          const double *normal, const double *lever1, const double *lever2, double *jacobian,
+          double *velocity, const double *force, double h, const double *bias, double *b,
+          double *x) {
+TEXT
+  program 2
+  echo '}'
+} >"$folder/native.c"
+grep -q lcplug_move_bodies "$folder/native.c" ||
+  { echo "not ok - the page has a time step"; exit 1; }
+# shellcheck disable=SC2086
+$compiler -Wall -Wextra -Werror -I"$source/include" -c -o "$folder/native.o" "$folder/native.c" ||
+  { echo "not ok - the time step compiles"; exit 1; }
+echo "ok - the time step compiles"
+
 answer=$("$folder/readme")
 echo "$answer"
 case $answer in

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools_audit.sh - `lcplug audit` lets both solvers solve, hands out the one that was asked for to the bit,
-# counts what happened, and says so whatever the end of the program.
+# tools_audit.sh - `lcplug audit` lets both solvers solve, hands out the one that was asked for to
+# the bit, counts what happened, and says so whatever the end of the program.
 # shellcheck source-path=SCRIPTDIR source=witness_common.sh
 . "$(dirname "$0")/witness_common.sh"
 
@@ -32,12 +32,14 @@ for scene in tower:size=6 wall:size=3 boxes:size=20 ragdoll:size=2 motors:size=2
   run "$kind-run" "$lcplug" run --stats "$host" "${arguments[@]}"
   audited "$kind-lcplug" --return lcplug -- "$host" "${arguments[@]}"
   same "$kind-lcplug" "$kind-run"
-  is "$kind-lcplug: every call is in the summary" "$(counted "$kind-run" calls)" "$(calls "$kind-lcplug")"
+  is "$kind-lcplug: every call is in the summary" "$(counted "$kind-run" calls)" \
+    "$(calls "$kind-lcplug")"
 done
 
 # The tower on which upstream gives up: each message is a failed call, and lcplug has none.
 is "tower: failed calls" "$(messages tower-plain) 0" "$(failed tower)"
-has "tower: the verdict" "upstream failed on $(messages tower-plain) of $(calls tower) calls, lcplug on none" \
+has "tower: the verdict" \
+  "upstream failed on $(messages tower-plain) of $(calls tower) calls, lcplug on none" \
   "$(verdict tower)"
 has "boxes: the verdict" "both solved all $(calls boxes) calls" "$(verdict boxes)"
 
@@ -45,7 +47,8 @@ has "boxes: the verdict" "both solved all $(calls boxes) calls" "$(verdict boxes
 audited pgs --solver pgs --max-iter 3 --friction coulomb -- "$host" tower size=6 steps=60
 same pgs tower-plain
 read -r upstream_failed lcplug_failed <<<"$(failed pgs)"
-is "pgs with three sweeps: upstream is judged as before" "$(messages tower-plain)" "$upstream_failed"
+is "pgs with three sweeps: upstream is judged as before" "$(messages tower-plain)" \
+  "$upstream_failed"
 less "pgs with three sweeps fails" 0 "$lcplug_failed"
 
 if python_with ode; then
@@ -82,20 +85,25 @@ less "waves: memory stays (KiB)" "$(out waves | awk '/^grew/ { print $2 }')" 409
 
 # ---- ends ----------------------------------------------------------------------------------------
 
-# Ctrl-C: the keyboard's signal goes to all.
-run interrupted timeout -s INT 1 "$lcplug" audit -- "$host" boxes size=20 steps=10000000
-less "interrupted: calls were counted" 10 "$(calls interrupted)"
-has "interrupted: a verdict" "lcplug is " "$(verdict interrupted)"
-has "interrupted: it is told" "ended by signal 2" "$(err interrupted)"
-
 # Waits until some calls have been noted.
 under_way() {
   local _
-  for _ in $(seq 200); do
+  for _ in $(seq 1200); do
     [ -z "$(find "$TMPDIR" -name log -size +4k)" ] || return
     sleep 0.05
   done
 }
+
+# Ctrl-C: the keyboard's signal goes to all, so they are a process group of their own.  (env: shells
+# let what they start in the background ignore it.)
+env --default-signal=INT setsid "$lcplug" audit -- "$host" boxes size=20 steps=10000000 \
+  >/dev/null 2>"$folder/interrupted.err" &
+under_way
+kill -INT -- "-$!"
+wait $! 2>/dev/null
+less "interrupted: calls were counted" 10 "$(calls interrupted)"
+has "interrupted: a verdict" "lcplug is " "$(verdict interrupted)"
+has "interrupted: it is told" "ended by signal 2" "$(err interrupted)"
 
 # A crash, and a kill that no program survives.
 for signal in ABRT KILL; do
@@ -131,7 +139,8 @@ is "SIGTERM: passed on, and the status is the program's" 143 $?
 has "SIGTERM: a verdict" "lcplug is " "$(verdict term)"
 
 # No room for the log: the program does not notice, and the summary says what is missing.
-run limited bash -c 'ulimit -f 8; exec "$@"' limited "$lcplug" audit -- "$host" boxes size=20 steps=60
+run limited bash -c 'ulimit -f 8; exec "$@"' limited \
+  "$lcplug" audit -- "$host" boxes size=20 steps=60
 same limited boxes-plain
 has "limited: what is missing is told" "could not be noted" "$(err limited)"
 is "nothing temporary stays" "" "$(ls -A "$TMPDIR")"
@@ -142,7 +151,8 @@ cd "$folder" || exit 1
 audited page --html page.html -- "$host" tower size=6 steps=60
 same page tower-plain
 has "page: the verdict is on it" "$(verdict page)" "$(cat page.html)"
-is "page: nothing from elsewhere" "" "$(grep -oE '(src|href)=|url\(|@import|<script|https?://' page.html)"
+is "page: nothing from elsewhere" "" \
+  "$(grep -oE '(src|href)=|url\(|@import|<script|https?://' page.html)"
 run replay "$lcplug" replay page-problems
 is "page: the worst problems are kept" 0 "$(status replay)"
 for file in page-problems/*.lcp; do has "page: names $file" "$file" "$(cat page.html)"; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools_capture.sh - `lcplug capture` changes no bit of what a program computes, keeps what it was asked to
-# keep, and leaves nothing but whole files, whatever happens to the program or the disk.
+# tools_capture.sh - `lcplug capture` changes no bit of what a program computes, keeps what it was
+# asked to keep, and leaves nothing but whole files, whatever happens to the program or the disk.
 # shellcheck source-path=SCRIPTDIR source=witness_common.sh
 . "$(dirname "$0")/witness_common.sh"
 
@@ -35,7 +35,8 @@ for scene in tower:size=6 wall:size=3 boxes:size=20 ragdoll:size=2 vehicles:size
 done
 # The tower of six boxes, on which upstream prints its message: as many records with an error.
 run errors "$lcplug" replay --files "$folder/tower"
-is "upstream's failures are in the records" "$(grep -c 'LCP internal error' "$folder/tower-plain.err")" \
+is "upstream's failures are in the records" \
+  "$(grep -c 'LCP internal error' "$folder/tower-plain.err")" \
   "$(out errors | awk '$(NF - 2) == 1' | grep -c .)"
 
 if python_with ode; then
@@ -114,7 +115,7 @@ mkdir "$folder/killed"
 "$lcplug" capture -o "$folder/killed" --max 100000 -- "$host" wall size=4 steps=100000 \
   >/dev/null 2>"$folder/killed.err" &
 tool=$!
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
   [ "$(files killed)" -lt 20 ] || break
   sleep 0.05
 done
@@ -134,7 +135,8 @@ is "the exit status is passed on" 41 "$(status status)"
 has "no solver: the doctor is named" "lcplug doctor sh" "$(err status)"
 is "no solver: no folder" no "$([ -e "$folder/status" ] && echo yes || echo no)"
 is "standard input and arguments are the program's" "a b -- hello" \
-  "$(echo hello | "$lcplug" capture -o "$folder/status" -- sh -c 'echo "$1 -- $(cat)"' sh 'a b' 2>/dev/null)"
+  "$(echo hello |
+    "$lcplug" capture -o "$folder/status" -- sh -c 'echo "$1 -- $(cat)"' sh 'a b' 2>/dev/null)"
 
 cd "$folder" || exit 1
 touch file

@@ -1,5 +1,6 @@
-# tools_common.sh - for the tests of the lcplug command: where it is, a folder for what it writes, and
-# how a result is told.
+# tools_common.sh - for the tests of the lcplug command: where it is, a folder for what it
+# writes, and how a result is told.
+# shellcheck shell=sh disable=SC2034
 
 top=${abs_top_builddir:-$(pwd)}
 src=${abs_top_srcdir:-$(pwd)}

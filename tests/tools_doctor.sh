@@ -181,7 +181,8 @@ doctor "a program with dWorldQuickStep only" 1 "call dWorldStep instead" "$folde
 says "it names the setting" "made dWorldStep: no (quickstep=step would"
 LCPLUG=quickstep=step
 export LCPLUG
-doctor "the same, redirected" 0 "quickstep=step makes its dWorldQuickStep dWorldStep" "$folder/quick"
+doctor "the same, redirected" 0 "quickstep=step makes its dWorldQuickStep dWorldStep" \
+  "$folder/quick"
 says "and says by what" "made dWorldStep: yes (LCPLUG has quickstep=step)"
 unset LCPLUG
 # shellcheck disable=SC2086

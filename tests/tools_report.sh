@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# tools_report.sh - the page of `lcplug audit --html`, opened in a real browser (Chromium, headless).
+# tools_report.sh - the page of `lcplug audit --html`, opened in a real
+# browser (Chromium, headless).
 #
-# A copy of the page gets a script that looks at what the browser made of it: texts, how many marks each
-# chart has, whether they lie inside of it, whether the page fits the window, and which colours it has.
+# A copy of the page gets a script that looks at what the browser made of it: texts, how
+# many marks each chart has, whether they lie inside of it, whether the page fits the
+# window, and which colours it has.
 # shellcheck source-path=SCRIPTDIR source=witness_common.sh
 . "$(dirname "$0")/witness_common.sh"
 browser=
@@ -29,9 +31,11 @@ addEventListener('load', () => {
   const say = (key, value) => lines.push(key + '=' + value), lines = [];
   const inside = (mark, chart) => {
     const a = mark.getBoundingClientRect(), b = chart.getBoundingClientRect();
-    return a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+    return a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 &&
+      a.bottom <= b.bottom + 1;
   };
-  const shown = mark => mark.getBoundingClientRect().width > 0 && getComputedStyle(mark).fill != 'none';
+  const shown = mark =>
+    mark.getBoundingClientRect().width > 0 && getComputedStyle(mark).fill != 'none';
   say('verdict', document.getElementById('verdict').innerText);
   for (const chart of document.querySelectorAll('svg.chart'))
     for (const group of chart.querySelectorAll(':scope > g')) {
@@ -83,7 +87,8 @@ is "no mark lies outside of its chart" "" "$(sed -n '/outside=[1-9]/p' tower.out
 is "no mark is invisible" "" "$(sed -n '/hidden=[1-9]/p' tower.out)"
 is "both solvers have colours of their own" true "$(found tower colours.apart)"
 is "the ten most different calls are listed" 10 "$(found tower rows.different)"
-is "the kept problems are listed" "$(find tower-problems -type f | grep -c .)" "$(found tower rows.kept)"
+is "the kept problems are listed" "$(find tower-problems -type f | grep -c .)" \
+  "$(found tower rows.kept)"
 is "a wide window fits" true "$(found tower fits)"
 
 look long long.html --window-size=500,900 --blink-settings=preferredColorScheme=0

@@ -27,7 +27,9 @@ bool tool_setting_get(const tool_command *command, int index, lcplug_option *opt
   return false;
 }
 
-bool tool_setting_is_flag(const lcplug_option *option) { return strncmp(option->values, "0|1", 3) == 0; }
+bool tool_setting_is_flag(const lcplug_option *option) {
+  return strncmp(option->values, "0|1", 3) == 0;
+}
 
 int tool_misused(const tool_command *command, const char *complaint) {
   tool_error("%s; usage: lcplug %s %s", complaint, command->name, command->arguments);
@@ -47,13 +49,15 @@ bool tool_arguments_begin(tool_arguments *a, const tool_command *command, int ar
 }
 
 static int unknown(const tool_arguments *a, const char *argument) {
-  tool_error("unknown option '%.*s'; `lcplug help %s` lists the options", (int)strcspn(argument, "="),
-             argument, a->command->name);
+  tool_error("unknown option '%.*s'; `lcplug help %s` lists the options",
+             (int)strcspn(argument, "="), argument, a->command->name);
   return ARGUMENT_WRONG;
 }
 
-/* The value behind "=" or in the next argument; NULL if there is none, and the user has been told. */
-static const char *take_value(tool_arguments *a, const char *behind, const char *name, const char *kind) {
+/* The value behind "=" or in the next argument; NULL if there is none,
+ * and the user has been told. */
+static const char *take_value(tool_arguments *a, const char *behind, const char *name,
+                              const char *kind) {
   if (behind && *behind == '=') return behind + 1;
   if (a->at < a->argc) return a->argv[a->at++];
   tool_error("option '%s' needs a value: %s", name, kind);
@@ -65,7 +69,8 @@ static bool find_setting(const tool_command *command, const char *key, size_t le
                          lcplug_option *option) {
   for (int i = 0; tool_setting_get(command, i, option); i++) {
     size_t j = 0;
-    while (j < length && (option->key[j] == key[j] || (option->key[j] == '_' && key[j] == '-'))) j++;
+    while (j < length && (option->key[j] == key[j] || (option->key[j] == '_' && key[j] == '-')))
+      j++;
     if (j == length && !option->key[j]) return true;
   }
   return false;
@@ -86,7 +91,8 @@ static int read_setting(tool_arguments *a, const lcplug_option *option, const ch
   }
   if (!a->value) return ARGUMENT_WRONG;
   a->friction_given |= strcmp(a->key, "friction") == 0;
-  if (lcplug_settings_set(&a->settings, option->key, a->value) == LCPLUG_OK) return ARGUMENT_SETTING;
+  if (lcplug_settings_set(&a->settings, option->key, a->value) == LCPLUG_OK)
+    return ARGUMENT_SETTING;
   tool_error("option '%s' cannot be '%s'; allowed: %s", name, a->value, option->values);
   return ARGUMENT_WRONG;
 }
@@ -108,7 +114,8 @@ static int read_long(tool_arguments *a, const char *argument) {
   const char *key = argument + 2, *behind = key + strcspn(key, "=");
   size_t length = (size_t)(behind - key);
   for (const tool_option *o = a->command->options; o && o->code; o++)
-    if (strlen(o->name) == length && !strncmp(o->name, key, length)) return read_own(a, o, argument, behind);
+    if (strlen(o->name) == length && !strncmp(o->name, key, length))
+      return read_own(a, o, argument, behind);
   if (strcmp(key, "help") == 0) return ARGUMENT_HELP;
   lcplug_option setting;
   return find_setting(a->command, key, length, &setting) ? read_setting(a, &setting, behind)
@@ -143,7 +150,9 @@ bool tool_number(const tool_arguments *a, double least, double most, double *num
     *number = value;
     return true;
   }
-  if (isfinite(most)) tool_error("option '--%s' cannot be '%s': a number from %g to %g", a->key, a->value, least, most);
+  if (isfinite(most))
+    tool_error("option '--%s' cannot be '%s': a number from %g to %g", a->key, a->value, least,
+               most);
   else tool_error("option '--%s' cannot be '%s': a number from %g", a->key, a->value, least);
   return false;
 }
@@ -151,10 +160,12 @@ bool tool_number(const tool_arguments *a, double least, double most, double *num
 bool tool_count(const tool_arguments *a, uint64_t least, uint64_t most, uint64_t *count) {
   errno = 0;
   uint64_t value = strtoull(a->value, NULL, 10);
-  if (*a->value && strspn(a->value, "0123456789") == strlen(a->value) && !errno && value >= least && value <= most) {
+  if (*a->value && strspn(a->value, "0123456789") == strlen(a->value) && !errno && value >= least &&
+      value <= most) {
     *count = value;
     return true;
   }
-  tool_error("option '--%s' cannot be '%s': a whole number from %" PRIu64 " on", a->key, a->value, least);
+  tool_error("option '--%s' cannot be '%s': a whole number from %" PRIu64 " on", a->key, a->value,
+             least);
   return false;
 }

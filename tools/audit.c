@@ -213,7 +213,8 @@ static const tool_option options[] = {
     {OPTION_OUTPUT, "output", 'o', "DIR",
      "Keep the worst problems here, for `lcplug replay`: the largest residual of each solver, the "
      "largest difference, the slowest call, and where lcplug is furthest behind (built in: beside "
-     "the report, FILE-problems; nowhere without a report).  Those of an earlier audit are removed."},
+     "the report, FILE-problems; nowhere without a report).  Those of an earlier audit are "
+     "removed."},
     {0}};
 static const tool_note examples[] = {
     {"lcplug audit -- ./app", "Is it worth it?"},

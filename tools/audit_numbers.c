@@ -97,7 +97,8 @@ static bool both_solved(const witness_entry *e) {
   return !call_failed(e, UPSTREAM) && !call_failed(e, LCPLUG);
 }
 
-/* Who gives up early is no faster, so speed is compared on the calls that both solved.  -1: none. */
+/* Who gives up early is no faster, so speed is compared on the calls
+ * that both solved.  -1: none. */
 static double speed_ratio(const audit *a, uint32_t least, uint32_t most) {
   double both[SIDES] = {0.0, 0.0};
   for (size_t i = 0; i < a->count; i++) {
@@ -233,7 +234,8 @@ static double badness(const audit *a, uint64_t number, int kind) {
   return found ? witness_badness(&a->calls[low].entry, (witness_worst)kind) : -1.0;
 }
 
-/* The witness writes a file whenever a call is worse than all before: of each kind the worst stays. */
+/* The witness writes a file whenever a call is worse than all before: of
+ * each kind the worst stays. */
 void audit_tidy(audit *a, const char *folder) {
   DIR *names = *folder ? opendir(folder) : NULL;
   if (!names) return;

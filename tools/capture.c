@@ -71,8 +71,8 @@ static const tool_option options[] = {
     {OPTION_EVERY, "every", 0, "K", "Of those, every K-th (built in: 1)."},
     {OPTION_MAX, "max", 0, "FILES", "At most so many files (built in: 1000)."},
     {OPTION_OUTPUT, "output", 'o', "DIR",
-     "The folder for the files, made if it is missing (built in: lcplug-capture).  Files that are there "
-     "stay."},
+     "The folder for the files, made if it is missing (built in: lcplug-capture).  Files that are "
+     "there stay."},
     {0}};
 static const tool_note examples[] = {
     {"lcplug capture -o problems -- ./app", "Keep what a program solves, up to 1000 problems:"},

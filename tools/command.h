@@ -1,4 +1,5 @@
-/* command.h - what a subcommand is, in one table: its name, its options and the words that explain it.
+/* command.h - what a subcommand is, in one table: its name, its options
+ * and the words that explain it.
  *
  * The parser, --help, the manual pages and the shell completion all read the same rows, so none of
  * them can say something else than the others.  The solver's own options are not repeated in the
@@ -43,7 +44,7 @@ typedef struct tool_command {
   int (*main)(const struct tool_command *command, int argc, char **argv);
 } tool_command;
 
-/* ---- the command line ---------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 /* What tool_next returns beside the codes of the command's options. */
 enum {
@@ -87,7 +88,7 @@ bool tool_setting_get(const tool_command *command, int index, lcplug_option *opt
 /* An option that is on or off, and may be given without a value. */
 bool tool_setting_is_flag(const lcplug_option *option);
 
-/* ---- the words, each from the table --------------------------------------------------------------- */
+/* ---- the words, each from the table ---------------------------------------------------------- */
 
 void tool_help(const tool_command *command);
 void tool_manual(const tool_command *command);

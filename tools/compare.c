@@ -1,8 +1,8 @@
 /* compare.c - `lcplug compare`: several solvers or settings over the same files, in one run.
  *
- * Every contestant solves a problem before the next problem is read, so that a run that is interrupted
- * has compared all of them on the same problems.  Convergence curves come from runs with ever larger
- * iteration limits: nothing watches a solve from inside, so nothing slows it. */
+ * Every contestant solves a problem before the next problem is read, so that a run that is
+ * interrupted has compared all of them on the same problems.  Convergence curves come from runs
+ * with ever larger iteration limits: nothing watches a solve from inside, so nothing slows it. */
 #include <lcplug/record.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,10 @@
 #include "table.h"
 #include "tools.h"
 
-enum { COMPARE_WITH = 1, COMPARE_REPEAT, COMPARE_PROFILE, COMPARE_CONVERGENCE, COMPARE_FILES, COMPARE_JSON };
+enum {
+  COMPARE_WITH = 1, COMPARE_REPEAT, COMPARE_PROFILE, COMPARE_CONVERGENCE, COMPARE_FILES,
+  COMPARE_JSON
+};
 
 static const double DEFAULT_TOLERANCE = 1e-6;
 /* Who competes unless --with names others. */
@@ -32,7 +35,7 @@ typedef struct compare_job {
   contest contest;
 } compare_job;
 
-/* ---- the command line ------------------------------------------------------------------------------ */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static int read_option(compare_job *job, int found) {
   tool_arguments *a = &job->arguments;
@@ -89,14 +92,15 @@ static int read_arguments(compare_job *job) {
   return make_contestants(job);
 }
 
-/* ---- the contest ------------------------------------------------------------------------------------ */
+/* ---- the contest ----------------------------------------------------------------------------- */
 
 /* 1, 2, 3, 4, 6, 8, 12, ... up to the iteration limit. */
 static void make_budgets(contest *c, int most) {
   for (int k = 1; c->budgets < CONTEST_BUDGETS; k *= 2) {
     if (k >= most) break;
     c->budget[c->budgets++] = k;
-    if (k > 1 && k + k / 2 < most && c->budgets < CONTEST_BUDGETS) c->budget[c->budgets++] = k + k / 2;
+    if (k > 1 && k + k / 2 < most && c->budgets < CONTEST_BUDGETS)
+      c->budget[c->budgets++] = k + k / 2;
   }
   if (c->budgets < CONTEST_BUDGETS) c->budget[c->budgets++] = most;
 }
@@ -107,7 +111,8 @@ static void make_room(compare_job *job) {
   c->room = job->files.count;
   c->files = tool_resize(NULL, room, sizeof *c->files);
   c->rows = tool_resize(NULL, room, sizeof *c->rows);
-  if (job->convergence) make_budgets(c, job->arguments.settings.max_iter ? job->arguments.settings.max_iter : 1000);
+  if (job->convergence)
+    make_budgets(c, job->arguments.settings.max_iter ? job->arguments.settings.max_iter : 1000);
   for (int s = 0; s < c->count; s++) {
     c->contestants[s].results = tool_resize(NULL, room, sizeof(outcome));
     c->residual_at[s] = tool_resize(NULL, room * (size_t)c->budgets + 1, sizeof(double));
@@ -157,15 +162,16 @@ static void compare_file(void *the_job, const char *path) {
     lcplug_settings settings = settings_of(job, s, record);
     outcome *o = &c->contestants[s].results[c->problems];
     *o = outcome_of(&job->seat, record, &settings, job->repeats);
-    if (o->error) progress_say("lcplug: %s: %s: %s\n", path, c->contestants[s].name, outcome_text(o));
-    follow_convergence(job, s, record, settings);
+    if (o->error)
+      progress_say("lcplug: %s: %s: %s\n", path, c->contestants[s].name, outcome_text(o));
+    if (contest_has_curve(c, s)) follow_convergence(job, s, record, settings);
   }
   c->files[c->problems] = path;
   c->rows[c->problems++] = record->problem.n;
   lcplug_record_free(record);
 }
 
-/* ---- reports ----------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 /* What the table says about one contestant. */
 typedef struct score {
@@ -174,11 +180,10 @@ typedef struct score {
 } score;
 
 static score score_of(const contest *c, int who) {
-  score s = {.worst = NAN};
-  double *seconds = tool_resize(NULL, (size_t)c->problems + 1, sizeof(double));
-  double *residual = tool_resize(NULL, (size_t)c->problems + 1, sizeof(double));
-  double *iterations = tool_resize(NULL, (size_t)c->problems + 1, sizeof(double));
-  int count = 0;
+  score s = {.seconds = contest_median(c, who, outcome_seconds),
+             .residual = contest_median(c, who, outcome_residual),
+             .iterations = contest_median(c, who, outcome_iterations),
+             .worst = NAN};
   for (int p = 0; p < c->problems; p++) {
     const outcome *o = &c->contestants[who].results[p];
     if (contest_solved(c, o)) s.solved++;
@@ -186,22 +191,14 @@ static score score_of(const contest *c, int who) {
     if (o->error) continue;
     s.total += o->seconds;
     s.worst = fmax(s.worst, o->residual);
-    seconds[count] = o->seconds;
-    residual[count] = o->residual;
-    iterations[count++] = (double)o->iterations;
   }
-  s.seconds = median(seconds, count);
-  s.residual = median(residual, count);
-  s.iterations = median(iterations, count);
-  free(seconds);
-  free(residual);
-  free(iterations);
   return s;
 }
 
 static void print_scores(const contest *c) {
-  table *t = table_create("settings|solved|failed|median time|total time|median residual|worst residual|"
-                          "median iterations|fastest|within 2x|within 10x");
+  table *t = table_create(
+      "settings|solved|failed|median time|total time|median residual|worst residual|"
+      "median iterations|fastest|within 2x|within 10x");
   for (int i = 0; i < c->count; i++) {
     score s = score_of(c, i);
     table_cell(t, "%s", c->contestants[i].name);
@@ -216,7 +213,8 @@ static void print_scores(const contest *c) {
     table_cell(t, "%.0f %%", 100 * contest_share(c, i, 2));
     table_cell(t, "%.0f %%", 100 * contest_share(c, i, 10));
   }
-  printf("%d problem%s, solved if the residual is at most %g\n", c->problems, c->problems == 1 ? "" : "s", c->tol);
+  printf("%d problem%s, solved if the residual is at most %g\n", c->problems,
+         c->problems == 1 ? "" : "s", c->tol);
   table_print(t);
   table_free(t);
 }
@@ -278,7 +276,8 @@ static void print_json(const compare_job *job) {
   json_close(&j, '{');
 }
 
-static bool write_picture(const char *path, const contest *c, void (*draw)(const contest *, FILE *)) {
+static bool write_picture(const char *path, const contest *c,
+                          void (*draw)(const contest *, FILE *)) {
   out_file out;
   if (!path || !c->problems) return true;
   if (!out_open(&out, path)) return false;
@@ -318,12 +317,14 @@ static int compare_main(const tool_command *command, int argc, char **argv) {
 
 static const tool_option options[] = {
     {COMPARE_WITH, "with", 'w', "SETTINGS",
-     "a contestant: settings as KEY=VALUE,KEY=VALUE, which come behind the options for all; may be given up to 16 "
-     "times.  Built in: solver=auto, solver=apgd and solver=pgs"},
+     "a contestant: settings as KEY=VALUE,KEY=VALUE, which come behind the options for all; may be "
+     "given up to 16 times.  Built in: solver=auto, solver=apgd and solver=pgs"},
     {COMPARE_REPEAT, "repeat", 0, "N", "the time is the median of N measurements (built in: 3)"},
     {COMPARE_PROFILE, "profile", 0, "FILE", "draw the performance profile as SVG"},
     {COMPARE_CONVERGENCE, "convergence", 0, "FILE",
-     "draw the residual over the iterations and over the time as SVG; solves each problem some twenty times more"},
+     "draw the residual over the iterations and over the time as SVG: of pgs and apgd a curve, for "
+     "which they solve each problem some twenty times more; of auto and exact, which no iteration "
+     "limit ends, one point"},
     {COMPARE_FILES, "files", 0, NULL, "a line for each file and contestant, too"},
     {COMPARE_JSON, "json", 0, NULL, "JSON in the place of the tables"},
     {0}};
@@ -332,8 +333,10 @@ static const tool_note statuses[] = {{"0", "compared; failures are in the table"
                                      {"130", "interrupted; what was done has been reported"},
                                      {0}};
 static const tool_note examples[] = {
-    {"lcplug compare --friction coulomb --profile profile.svg problems/", "The built-in solvers on a folder of problems:"},
-    {"lcplug compare --with solver=pgs --with solver=pgs,omega=1.3 --convergence curves.svg pile.lcp",
+    {"lcplug compare --friction coulomb --profile profile.svg problems/",
+     "The built-in solvers on a folder of problems:"},
+    {"lcplug compare --with solver=pgs --with solver=pgs,omega=1.3 --convergence curves.svg "
+     "pile.lcp",
      "Does over-relaxation help?"},
     {0}};
 const tool_command tool_compare_command = {
@@ -341,14 +344,17 @@ const tool_command tool_compare_command = {
     .arguments = "[OPTION...] FILE|FOLDER...",
     .meaning = "several solvers or settings over the same problems",
     .text =
-        "Solves each problem with every contestant, all in one run, and prints how many each solved, its CPU times, "
-        "residuals and iterations, how often it was the fastest, and on what share of the problems it was within 2 "
-        "or 10 times of the fastest.  A FOLDER stands for all files below it that end in .lcp, .fcp or .mtx.\n\n"
-        "All contestants have the same tolerance, 1e-6 unless --tol says otherwise, and a problem counts as solved "
-        "if the residual of the answer, by the matrix as given, meets it.\n\n"
-        "The performance profile shows for each factor t the share of the problems that a contestant solves within "
-        "t times the time of the fastest: high is good, at the left for speed, at the right for robustness.\n\n"
-        "The first Ctrl-C ends after the problem at hand; tables and pictures are then those of the problems done.",
+        "Solves each problem with every contestant, all in one run, and prints how many each "
+        "solved, its CPU times, residuals and iterations, how often it was the fastest, and on "
+        "what share of the problems it was within 2 or 10 times of the fastest.  A FOLDER stands "
+        "for all files below it that end in .lcp, .fcp or .mtx.\n\n"
+        "All contestants have the same tolerance, 1e-6 unless --tol says otherwise, and a problem "
+        "counts as solved if the residual of the answer, by the matrix as given, meets it.\n\n"
+        "The performance profile shows for each factor t the share of the problems that a "
+        "contestant solves within t times the time of the fastest: high is good, at the left for "
+        "speed, at the right for robustness.\n\n"
+        "The first Ctrl-C ends after the problem at hand; tables and pictures are then those of "
+        "the problems done.",
     .options = options,
     .settings = SETTINGS_OF_SOLVES,
     .statuses = statuses,

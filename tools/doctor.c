@@ -26,8 +26,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* The solvers of ODE's generations and of its relatives, in both precisions.  ODE calls its own from
- * inside, in dWorldStep; the relatives' solvers are called from another file. */
+/* The solvers of ODE's generations and of its relatives, in both precisions.  ODE calls its own
+ * from inside, in dWorldStep; the relatives' solvers are called from another file. */
 static const struct solver_symbol {
   const char *symbol;
   const char *name;
@@ -47,10 +47,10 @@ static const struct solver_symbol {
     {"_Z9dSolveLCPiPfS_S_S_iS_S_Pi", "dSolveLCP", "ODE 0.11 or older", "single", NULL},
     {"_ZN4dart8external3ode9dSolveLCPEiPdS2_S2_S2_iS2_S2_Pib", "dSolveLCP", "DART", "double",
      "nothing calls the solver; DART does in its DantzigBoxedLcpSolver"},
-    {"_Z17btSolveDantzigLCPiPdS_S_S_iS_S_PiR22btDantzigScratchMemory", "btSolveDantzigLCP", "Bullet",
-     "double", "nothing calls the solver; Bullet does in its btDantzigSolver"},
-    {"_Z17btSolveDantzigLCPiPfS_S_S_iS_S_PiR22btDantzigScratchMemory", "btSolveDantzigLCP", "Bullet",
-     "single", "nothing calls the solver; Bullet does in its btDantzigSolver"},
+    {"_Z17btSolveDantzigLCPiPdS_S_S_iS_S_PiR22btDantzigScratchMemory", "btSolveDantzigLCP",
+     "Bullet", "double", "nothing calls the solver; Bullet does in its btDantzigSolver"},
+    {"_Z17btSolveDantzigLCPiPfS_S_S_iS_S_PiR22btDantzigScratchMemory", "btSolveDantzigLCP",
+     "Bullet", "single", "nothing calls the solver; Bullet does in its btDantzigSolver"},
 };
 enum { SOLVER_SYMBOLS = sizeof solver_symbols / sizeof *solver_symbols };
 
@@ -603,11 +603,12 @@ static int doctor_main(const tool_command *command, int argc, char **argv) {
   return status;
 }
 
-static const tool_note statuses[] = {{"0", "the swap takes effect"},
-                                     {"1", "it takes no effect; the last line says what to do"},
-                                     {"2", "wrong usage, or a file that cannot be read or is damaged"},
-                                     {"3", "cannot tell from the files; the last line says how to find out"},
-                                     {0}};
+static const tool_note statuses[] = {
+    {"0", "the swap takes effect"},
+    {"1", "it takes no effect; the last line says what to do"},
+    {"2", "wrong usage, or a file that cannot be read or is damaged"},
+    {"3", "cannot tell from the files; the last line says how to find out"},
+    {0}};
 static const tool_note examples[] = {{"lcplug doctor ./app", "Will it work?"},
                                      {"lcplug doctor 4711", "Does it work in process 4711?"},
                                      {0}};
@@ -615,10 +616,11 @@ const tool_command tool_doctor_command = {
     .name = "doctor",
     .arguments = "PROGRAM|PID",
     .meaning = "say whether the swap takes effect, and what to do if not",
-    .text = "Says whether `lcplug run PROGRAM` would take effect, from the program's files alone: nothing is "
-            "started.  A number is the id of a running process; for a file of such a name write ./NUMBER.  For "
-            "a script its interpreter is examined.\n\n"
-            "The answer is a list of questions with yes or no; the last line is the verdict.",
+    .text =
+        "Says whether `lcplug run PROGRAM` would take effect, from the program's files alone: "
+        "nothing is started.  A number is the id of a running process; for a file of such a name "
+        "write ./NUMBER.  For a script its interpreter is examined.\n\n"
+        "The answer is a list of questions with yes or no; the last line is the verdict.",
     .statuses = statuses,
     .examples = examples,
     .main = doctor_main};

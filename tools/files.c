@@ -85,7 +85,8 @@ void files_free(file_list *list) {
   free(list->bytes);
 }
 
-void files_each(const file_list *list, const char *what, void (*act)(void *job, const char *path), void *job) {
+void files_each(const file_list *list, const char *what, void (*act)(void *job, const char *path),
+                void *job) {
   double work = 0;
   for (int i = 0; i < list->count; i++) work += list->bytes[i];
   if (list->count > 1) progress_begin(what, work);

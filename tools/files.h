@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* ---- what is read: problems --------------------------------------------------------------------- */
+/* ---- what is read: problems ------------------------------------------------------------------ */
 
 typedef struct file_list {
   char **paths;
@@ -14,13 +14,14 @@ typedef struct file_list {
   int count;
 } file_list;
 
-/* Adds a file, or all files below a folder whose names end as those of a record format, by name.  False
- * if there is none, and the user has been told. */
+/* Adds a file, or all files below a folder whose names end as those of a record format, by name.
+ * False if there is none, and the user has been told. */
 bool files_add(file_list *list, const char *path);
 void files_free(file_list *list);
 
 /* Calls act(job, path) for each file until Ctrl-C, and shows how far it is if there are several. */
-void files_each(const file_list *list, const char *what, void (*act)(void *job, const char *path), void *job);
+void files_each(const file_list *list, const char *what, void (*act)(void *job, const char *path),
+                void *job);
 
 /* Reads a record, or tells the user and returns NULL. */
 lcplug_record *files_read(const char *path);
@@ -28,7 +29,7 @@ lcplug_record *files_read(const char *path);
 /* The format that the ending of a file's name stands for; false if it is none. */
 bool files_format(const char *path, lcplug_format *format);
 
-/* ---- what is written ----------------------------------------------------------------------------- */
+/* ---- what is written ------------------------------------------------------------------------- */
 
 /* A file that appears under its name when it is whole, and not before.  The path "-" is stdout. */
 typedef struct out_file {

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* ---- help on a terminal ------------------------------------------------------------------------- */
+/* ---- help on a terminal ---------------------------------------------------------------------- */
 
 enum { WIDTH = 96 };
 
@@ -52,14 +52,16 @@ static void print_settings(const tool_command *command) {
 }
 
 void tool_help(const tool_command *command) {
-  printf("usage: lcplug %s%s%s\n\n", command->name, *command->arguments ? " " : "", command->arguments);
+  printf("usage: lcplug %s%s%s\n\n", command->name, *command->arguments ? " " : "",
+         command->arguments);
   print_wrapped(command->text, 0);
   if (command->options) puts("\noptions:");
   print_options(command->options);
   if (command->settings) puts("\nsolver options, as --KEY VALUE or --KEY=VALUE:");
   print_settings(command);
   if (command->statuses) puts("\nexit status:");
-  for (const tool_note *s = command->statuses; s && s->what; s++) printf("  %-4s %s\n", s->what, s->meaning);
+  for (const tool_note *s = command->statuses; s && s->what; s++)
+    printf("  %-4s %s\n", s->what, s->meaning);
   if (command->examples) puts("\nexamples:");
   for (const tool_note *e = command->examples; e && e->what; e++) {
     print_wrapped(e->meaning, 2);
@@ -67,7 +69,7 @@ void tool_help(const tool_command *command) {
   }
 }
 
-/* ---- manual pages -------------------------------------------------------------------------------- */
+/* ---- manual pages ---------------------------------------------------------------------------- */
 
 /* Text for troff: its own characters escaped, and no control character first in a line. */
 static void troff(const char *text, int length) {
@@ -133,9 +135,13 @@ static void manual_examples(const tool_note *examples) {
 }
 
 void tool_manual(const tool_command *command) {
-  fputs(".\\\" Made by `lcplug help --man`; the words are in the sources of the command.\n.TH LCPLUG\\-", stdout);
+  fputs(
+      ".\\\" Made by `lcplug help --man`; the words are in the sources of the command.\n.TH "
+      "LCPLUG\\-",
+      stdout);
   for (const char *c = command->name; *c; c++) putchar(toupper((unsigned char)*c));
-  printf(" 1 \"\" \"lcplug %s\" \"User Commands\"\n.SH NAME\nlcplug\\-%s \\- ", lcplug_version(), command->name);
+  printf(" 1 \"\" \"lcplug %s\" \"User Commands\"\n.SH NAME\nlcplug\\-%s \\- ", lcplug_version(),
+         command->name);
   troff_all(command->meaning);
   printf("\n.SH SYNOPSIS\n\\fBlcplug %s\\fR ", command->name);
   troff_all(command->arguments);
@@ -146,7 +152,8 @@ void tool_manual(const tool_command *command) {
     manual_option(o->name, o->letter, o->value);
     troff_paragraphs(o->meaning);
   }
-  if (command->settings) puts(".SS Of the solver\nThe same keys stand in the environment variable\n.BR LCPLUG .");
+  if (command->settings)
+    puts(".SS Of the solver\nThe same keys stand in the environment variable\n.BR LCPLUG .");
   manual_settings(command);
   if (command->statuses) puts(".SH \"EXIT STATUS\"");
   for (const tool_note *s = command->statuses; s && s->what; s++) {
@@ -157,7 +164,7 @@ void tool_manual(const tool_command *command) {
   puts(".SH \"SEE ALSO\"\n.BR lcplug (1)");
 }
 
-/* ---- bash completion ----------------------------------------------------------------------------- */
+/* ---- bash completion ------------------------------------------------------------------------- */
 
 static void completion_values(const tool_command *command) {
   lcplug_option option;
@@ -165,7 +172,8 @@ static void completion_values(const tool_command *command) {
   for (int i = 0; tool_setting_get(command, i, &option); i++) {
     if (!lcplug_option_choice(option.key, 0, &value, NULL)) continue;
     printf("    %s:--%s) words='", command->name, option.key);
-    for (int j = 0; lcplug_option_choice(option.key, j, &value, NULL); j++) printf("%s%s", j ? " " : "", value);
+    for (int j = 0; lcplug_option_choice(option.key, j, &value, NULL); j++)
+      printf("%s%s", j ? " " : "", value);
     puts("' ;;");
   }
 }
@@ -184,7 +192,8 @@ void tool_completion(const tool_command *const *commands, int count) {
        "_lcplug() {\n"
        "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n"
        "  # bash takes --key=value for three words\n"
-       "  if [ \"$word\" = = ]; then word=; elif [ \"$before\" = = ]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+       "  if [ \"$word\" = = ]; then word=; elif [ \"$before\" = = ]; then "
+       "before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
        "  COMPREPLY=()\n"
        "  if [ \"$COMP_CWORD\" = 1 ]; then");
   fputs("    words='", stdout);
@@ -192,7 +201,9 @@ void tool_completion(const tool_command *const *commands, int count) {
   puts("'\n    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n    return\n  fi");
   puts("  case ${COMP_WORDS[1]}:$before in");
   for (int i = 0; i < count; i++) completion_values(commands[i]);
-  puts("  esac\n  if [ -z \"$words\" ] && [ \"${word:0:1}\" = - ]; then\n    case ${COMP_WORDS[1]} in");
+  puts(
+      "  esac\n  if [ -z \"$words\" ] && [ \"${word:0:1}\" = - ]; then\n    case ${COMP_WORDS[1]} "
+      "in");
   for (int i = 0; i < count; i++) completion_options(commands[i]);
   puts("    esac\n  fi\n"
        "  # no words of ours: the shell completes file names\n"

@@ -6,13 +6,19 @@
 
 /* The length of the UTF-8 character at `text`, 0 if there is none. */
 static int utf8_length(const unsigned char *text) {
-  int length = text[0] < 0x80 ? 1 : text[0] >> 5 == 6 ? 2 : text[0] >> 4 == 14 ? 3 : text[0] >> 3 == 30 ? 4 : 0;
+  int length = text[0] < 0x80       ? 1
+               : text[0] >> 5 == 6  ? 2
+               : text[0] >> 4 == 14 ? 3
+               : text[0] >> 3 == 30 ? 4
+                                    : 0;
   for (int i = 1; i < length; i++)
     if (text[i] >> 6 != 2) return 0;
   /* no longer than needed, no halves of pairs, nothing beyond the last code point */
   if (length == 2 && text[0] < 0xc2) return 0;
-  if (length == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f))) return 0;
-  if (length == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || text[0] > 0xf4 || (text[0] == 0xf4 && text[1] > 0x8f)))
+  if (length == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f)))
+    return 0;
+  if (length == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || text[0] > 0xf4 ||
+                      (text[0] == 0xf4 && text[1] > 0x8f)))
     return 0;
   return length;
 }

@@ -1,5 +1,5 @@
-/* json.h - writes JSON, indented, to a stream.  Inside an object every value has a key; inside a list
- * the key is NULL. */
+/* json.h - writes JSON, indented, to a stream.  Inside an object every value has a key;
+ * inside a list the key is NULL. */
 #ifndef LCPLUG_JSON_H
 #define LCPLUG_JSON_H
 

@@ -1,7 +1,8 @@
 /* launch.c - see launch.h.
  *
- * The solver's options are checked here, where a mistake can still be reported, and appended to what
- * LCPLUG already says.  The environment is changed last, so that no other process sees the preload. */
+ * The solver's options are checked here, where a mistake can still be reported, and
+ * appended to what LCPLUG already says.  The environment is changed last, so that no other
+ * process sees the preload. */
 #define _GNU_SOURCE
 #include "launch.h"
 

@@ -1,7 +1,7 @@
 /* lcplug.c - the lcplug command: a table of subcommands, and the helpers that they share.
  *
- * Each command describes itself in a tool_command (command.h), in the file of its name.  Help goes to stdout with status 0; a wrong command line gets one line on
- * stderr and status 2. */
+ * Each command describes itself in a tool_command (command.h), in the file of its name.  Help goes
+ * to stdout with status 0; a wrong command line gets one line on stderr and status 2. */
 #define _GNU_SOURCE
 #include "tools.h"
 
@@ -131,7 +131,8 @@ static int help_main(const tool_command *command, int argc, char **argv) {
       tool_completion(commands, COMMANDS);
       return TOOL_OK;
     }
-    if (found == ARGUMENT_OPERAND && !(asked = find_command(a.value))) return unknown_command(a.value);
+    if (found == ARGUMENT_OPERAND && !(asked = find_command(a.value)))
+      return unknown_command(a.value);
   }
   if (asked) explain(asked);
   else list_commands();

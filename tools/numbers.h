@@ -13,7 +13,8 @@ const char *group_digits(uint64_t number, char text[NUMBER_TEXT]);
 /* Seconds as "3.21 us", "41 ms", "2.0 s"; two significant digits or three. */
 const char *time_text(double seconds, char text[NUMBER_TEXT]);
 
-/* A ratio as "1.3" or "41", two significant digits or all before the point; "-" if it is none (negative). */
+/* A ratio as "1.3" or "41", two significant digits or all before the point; "-"
+ * if it is none (negative). */
 const char *ratio_text(double ratio, char text[NUMBER_TEXT]);
 
 /* A residual as "2.1e-15", "1.6", "0" or "not finite". */

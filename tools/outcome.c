@@ -10,7 +10,8 @@
 #include "tools.h"
 
 enum { MOST_REPEATS = 1000 };
-/* Times below this are too close to the clock's own: such solves are repeated within one measurement. */
+/* Times below this are too close to the clock's own: such solves are
+ * repeated within one measurement. */
 static const double SHORTEST = 50e-6;
 
 static double cpu_seconds(void) {
@@ -30,7 +31,7 @@ double median(double *numbers, int count) {
   return count % 2 ? numbers[count / 2] : 0.5 * (numbers[count / 2 - 1] + numbers[count / 2]);
 }
 
-/* ---- the seat ------------------------------------------------------------------------------------- */
+/* ---- the seat -------------------------------------------------------------------------------- */
 
 solve_seat seat_create(void) {
   solve_seat seat = {.workspace = lcplug_workspace_create()};
@@ -57,15 +58,16 @@ static void make_room(solve_seat *seat, int rows) {
   seat->rows = rows;
 }
 
-/* ---- one solve ------------------------------------------------------------------------------------- */
+/* ---- one solve ------------------------------------------------------------------------------- */
 
-static outcome solve_timed(solve_seat *seat, const lcplug_record *record, const lcplug_settings *settings) {
+static outcome solve_timed(solve_seat *seat, const lcplug_record *record,
+                           const lcplug_settings *settings) {
   lcplug_problem given = lcplug_record_as_given(record);
   lcplug_solution solution = {.x = seat->x, .w = seat->w, .lo = seat->lo, .hi = seat->hi};
   lcplug_info info = {0};
   double started = cpu_seconds();
-  lcplug_error error = (record->W ? lcplug_solve_asymmetric : lcplug_solve)(seat->workspace, &given, settings,
-                                                                            &solution, &info);
+  lcplug_error error = (record->W ? lcplug_solve_asymmetric : lcplug_solve)(
+      seat->workspace, &given, settings, &solution, &info);
   return (outcome){.error = error,
                    .solver = info.solver,
                    .friction = settings->friction,
@@ -77,9 +79,11 @@ static outcome solve_timed(solve_seat *seat, const lcplug_record *record, const 
                    .seconds = cpu_seconds() - started};
 }
 
-/* ---- open, sticking, sliding ----------------------------------------------------------------------- */
+/* ---- open, sticking, sliding ----------------------------------------------------------------- */
 
-static double diagonal(const lcplug_problem *p, int i) { return p->A[(size_t)i * p->stride + (size_t)i]; }
+static double diagonal(const lcplug_problem *p, int i) {
+  return p->A[(size_t)i * p->stride + (size_t)i];
+}
 
 /* The force that the row would have after a step against w: inside its bounds or beyond them. */
 static double stepped(const solve_seat *seat, const lcplug_problem *p, int i) {
@@ -88,7 +92,8 @@ static double stepped(const solve_seat *seat, const lcplug_problem *p, int i) {
 }
 
 /* How far beyond its friction bound the contact of this normal would be pushed; cones are round. */
-static bool slides(const solve_seat *seat, const lcplug_problem *p, int normal, lcplug_friction friction) {
+static bool slides(const solve_seat *seat, const lcplug_problem *p, int normal,
+                   lcplug_friction friction) {
   bool cone = friction == LCPLUG_FRICTION_CONE || friction == LCPLUG_FRICTION_COULOMB, any = false;
   double length = 0;
   for (int i = 0; i < p->n; i++) {
@@ -114,11 +119,11 @@ static void count_contacts(const solve_seat *seat, const lcplug_problem *p, outc
   }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Seconds of one solve, from as many as the clock needs. */
-static double measure(solve_seat *seat, const lcplug_record *record, const lcplug_settings *settings,
-                      double last) {
+static double measure(solve_seat *seat, const lcplug_record *record,
+                      const lcplug_settings *settings, double last) {
   int times = last < SHORTEST ? (int)fmin(SHORTEST / fmax(last, 1e-8), MOST_REPEATS) : 1;
   double started = cpu_seconds();
   for (int i = 0; i < times; i++) solve_timed(seat, record, settings);
@@ -159,7 +164,8 @@ double outcome_difference(const solve_seat *seat, const lcplug_record *record) {
   for (int i = 0; i < p->n; i++) {
     double product = 0;
     for (int j = 0; j < p->n; j++) {
-      double element = j <= i ? p->A[(size_t)i * p->stride + (size_t)j] : p->A[(size_t)j * p->stride + (size_t)i];
+      double element = j <= i ? p->A[(size_t)i * p->stride + (size_t)j]
+                              : p->A[(size_t)j * p->stride + (size_t)i];
       product += element * (seat->x[j] - record->x[j]);
     }
     largest = fmax(largest, fabs(product));

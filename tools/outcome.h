@@ -1,4 +1,5 @@
-/* outcome.h - one problem solved by one setting, and what came out: shared by solve, replay and compare. */
+/* outcome.h - one problem solved by one setting, and what came out: shared by
+ * solve, replay and compare. */
 #ifndef LCPLUG_OUTCOME_H
 #define LCPLUG_OUTCOME_H
 
@@ -36,8 +37,9 @@ outcome outcome_of(solve_seat *seat, const lcplug_record *record, const lcplug_s
 /* The settings for this file: FCP means Coulomb's friction unless something else was asked for. */
 lcplug_settings outcome_settings(const tool_arguments *a, const lcplug_record *record);
 
-/* How far the velocities w of the answer are from those of the recorded one, as a fraction of max |b|;
- * NaN if there is none.  (Its residual cannot be told: ODE's frozen bounds are not in a record.) */
+/* How far the velocities w of the answer are from those of the recorded one, as a
+ * fraction of max |b|; NaN if there is none.  (Its residual cannot be told: ODE's frozen
+ * bounds are not in a record.) */
 double outcome_difference(const solve_seat *seat, const lcplug_record *record);
 
 /* The fields of an outcome, inside an open object. */

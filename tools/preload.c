@@ -1,8 +1,8 @@
 /* preload.c - finds the preload objects that belong to this command.
  *
- * LCPLUG_PRELOAD, if set, is taken at its word; the witness stands beside it.  Otherwise the object that was built or installed
- * together with this command wins over the configured place: a build tree must not pick up an
- * older installed copy, and a moved prefix must still find its own. */
+ * LCPLUG_PRELOAD, if set, is taken at its word; the witness stands beside it.  Otherwise the object
+ * that was built or installed together with this command wins over the configured place: a build
+ * tree must not pick up an older installed copy, and a moved prefix must still find its own. */
 #define _GNU_SOURCE
 #include "tools.h"
 
@@ -68,7 +68,8 @@ char *preload_find(const char *name, char **tried) {
 #ifdef PRELOAD_PATH
   char *found = beside(PRELOAD_PATH, name);
   if (found) return found;
-  *tried = tool_format("not near '%s', nor where " PRELOAD_PATH " is to be; LCPLUG_PRELOAD may name %s",
+  *tried = tool_format("not near '%s', nor where " PRELOAD_PATH
+                       " is to be; LCPLUG_PRELOAD may name %s",
                        folder, plug ? "it" : "the preload object beside it");
 #else
   *tried = tool_format("not near '%s'; LCPLUG_PRELOAD may name it", folder);

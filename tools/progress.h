@@ -1,7 +1,7 @@
 /* progress.h - how far long work is, on stderr, and whether the user wants to end it.
  *
- * On a terminal one line that is written over, with a bar and the time left; else a line when a part
- * begins and ends, and one every half minute between, for logs.  The benchmark uses it too. */
+ * On a terminal one line that is written over, with a bar and the time left; else a line when a
+ * part begins and ends, and one every half minute between, for logs.  The benchmark uses it too. */
 #ifndef LCPLUG_PROGRESS_H
 #define LCPLUG_PROGRESS_H
 
@@ -18,8 +18,8 @@ void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* Monotonic seconds. */
 double progress_seconds(void);
 
-/* From now on the first Ctrl-C (or SIGTERM) only makes progress_interrupted true, so that work can end
- * with whole files and a summary of what was done; the second one ends the process. */
+/* From now on the first Ctrl-C (or SIGTERM) only makes progress_interrupted true, so that work can
+ * end with whole files and a summary of what was done; the second one ends the process. */
 void progress_watch_interrupts(void);
 bool progress_interrupted(void);
 

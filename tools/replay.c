@@ -91,12 +91,13 @@ static void replay_file(void *the_job, const char *path) {
   lcplug_record_free(record);
 }
 
-/* ---- reports --------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static bool is_solved(const replayed *r) { return r->now.status == LCPLUG_SOLVED; }
 
 static void print_files(const replay_job *job) {
-  table *t = table_create("file|n|solver|iterations|residual|time|recorded time|recorded errors|w differs by|status");
+  table *t = table_create(
+      "file|n|solver|iterations|residual|time|recorded time|recorded errors|w differs by|status");
   for (int i = 0; i < job->count; i++) {
     const replayed *r = &job->done[i];
     table_mark mark = is_solved(r) ? MARK_GOOD : MARK_BAD;
@@ -107,7 +108,8 @@ static void print_files(const replay_job *job) {
     table_residual(t, r->now.residual, mark);
     table_time(t, r->now.seconds);
     table_time(t, r->seconds_then);
-    if (r->answered) table_marked_cell(t, r->errors_then ? MARK_BAD : MARK_NONE, "%u", r->errors_then);
+    if (r->answered)
+      table_marked_cell(t, r->errors_then ? MARK_BAD : MARK_NONE, "%u", r->errors_then);
     else table_cell(t, "-");
     table_residual(t, r->difference, MARK_NONE);
     table_marked_cell(t, mark, "%s", outcome_text(&r->now));
@@ -150,7 +152,8 @@ static void print_class(table *t, const char *name, size_class *c) {
 }
 
 static void print_summary(const replay_job *job) {
-  table *t = table_create("rows|problems|solved|median time|longest|recorded median|worst residual");
+  table *t = table_create(
+      "rows|problems|solved|median time|longest|recorded median|worst residual");
   for (int i = 0; i <= CLASSES; i++) {
     bool all = i == CLASSES;
     int first = i == 0 || all ? 0 : class_ends[i - 1] + 1;
@@ -223,8 +226,10 @@ static int replay_main(const tool_command *command, int argc, char **argv) {
 
 static const tool_option options[] = {
     {REPLAY_FILES, "files", 0, NULL, "a line for each file, however many there are"},
-    {REPLAY_SUMMARY, "summary", 0, NULL, "a line for each class of sizes, however few files there are"},
-    {REPLAY_REPEAT, "repeat", 0, "N", "solve each problem N times and report the median time (built in: 1)"},
+    {REPLAY_SUMMARY, "summary", 0, NULL,
+     "a line for each class of sizes, however few files there are"},
+    {REPLAY_REPEAT, "repeat", 0, "N",
+     "solve each problem N times and report the median time (built in: 1)"},
     {REPLAY_JSON, "json", 0, NULL, "JSON in the place of the tables"},
     {0}};
 static const tool_note statuses[] = {{"0", "all problems are solved to the tolerance"},
@@ -233,21 +238,25 @@ static const tool_note statuses[] = {{"0", "all problems are solved to the toler
                                      {"130", "interrupted; what was done has been reported"},
                                      {0}};
 static const tool_note examples[] = {
-    {"lcplug replay --solver exact captures/", "All problems of a folder, summed up by their sizes:"},
-    {"lcplug replay --friction coulomb --tol 1e-8 --files captures/", "With another friction, file by file:"},
+    {"lcplug replay --solver exact captures/",
+     "All problems of a folder, summed up by their sizes:"},
+    {"lcplug replay --friction coulomb --tol 1e-8 --files captures/",
+     "With another friction, file by file:"},
     {0}};
 const tool_command tool_replay_command = {
     .name = "replay",
     .arguments = "[OPTION...] FILE|FOLDER...",
     .meaning = "solve captured problems again",
     .text =
-        "Solves the problems of the files again and prints a line for each of them, or for more than 40 a summary by "
-        "their number of rows.  A FOLDER stands for all files below it that end in .lcp, .fcp or .mtx.\n\n"
-        "Times are CPU times of the solving thread.  The recorded time and errors are those of the program that was "
-        "captured, on its machine; compare speeds with `lcplug compare` or `lcplug audit`, which measure both sides "
-        "in one run.  \"w differs by\" is the largest difference between the velocities of this answer and of the "
-        "recorded one, as a fraction of the largest right side: the forces themselves are not unique when contacts "
-        "are redundant.\n\n"
+        "Solves the problems of the files again and prints a line for each of them, or for more "
+        "than 40 a summary by their number of rows.  A FOLDER stands for all files below it that "
+        "end in .lcp, .fcp or .mtx.\n\n"
+        "Times are CPU times of the solving thread.  The recorded time and errors are those of the "
+        "program that was captured, on its machine; compare speeds with `lcplug compare` or "
+        "`lcplug audit`, which measure both sides in one run.  \"w differs by\" is the largest "
+        "difference between the velocities of this answer and of the recorded one, as a fraction "
+        "of the largest right side: the forces themselves are not unique when contacts are "
+        "redundant.\n\n"
         "The first Ctrl-C ends after the problem at hand and reports what was done.",
     .options = options,
     .settings = SETTINGS_OF_SOLVES,

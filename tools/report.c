@@ -1,5 +1,5 @@
-/* report.c - the page of an audit: one file of HTML with its charts and styles inside, without scripts,
- * fonts or links, so that it opens anywhere, today and in ten years. */
+/* report.c - the page of an audit: one file of HTML with its charts and styles inside, without
+ * scripts, fonts or links, so that it opens anywhere, today and in ten years. */
 #define _GNU_SOURCE
 #include <lcplug/lcplug.h>
 #include <math.h>
@@ -185,8 +185,8 @@ static void write_sizes(FILE *page, const audit *a) {
   fputs("</figure><figure><div class=\"wide\">", page);
   chart_sizes(page, a);
   fputs(
-      "</div><figcaption>How many calls of which size; the scale is logarithmic.</figcaption></figure>"
-      "</section>\n",
+      "</div><figcaption>How many calls of which size; the scale is "
+      "logarithmic.</figcaption></figure></section>\n",
       page);
 }
 
@@ -294,8 +294,8 @@ static void write_method(FILE *page, const audit *a) {
       "<section><h2>How this was measured</h2><p class=\"soft\">The program ran once. On every "
       "call both solvers got the same bytes, upstream first; times are CPU time of the calling "
       "thread. Neither finds the caches as warm as it would alone, which is felt in calls of a few "
-      "microseconds. If lcplug missed its tolerance and asked upstream, upstream&rsquo;s time counts as lcplug&rsquo;s, "
-      "too",
+      "microseconds. If lcplug missed its tolerance and asked upstream, upstream&rsquo;s time "
+      "counts as lcplug&rsquo;s, too",
       page);
   if (a->fell_back) fprintf(page, " (%s calls)", group_digits(a->fell_back, text));
   fputs(

@@ -1,7 +1,7 @@
 /* report_charts.c - see report_charts.h.
  *
- * A run is cut into at most COLUMNS parts of equally many calls.  A part of one call is a point; of a
- * longer one the least, median and largest value are drawn. */
+ * A run is cut into at most COLUMNS parts of equally many calls.  A part of one call is a point; of
+ * a longer one the least, median and largest value are drawn. */
 #include "report_charts.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* report_charts.h - the charts of an audit's page: SVG elements whose colours are the page's, so that they
- * follow its light or dark scheme.  However long the run was, a chart has some hundred marks, and the
- * least and the largest of what stands behind a mark are kept. */
+/* report_charts.h - the charts of an audit's page: SVG elements whose colours are the page's, so
+ * that they follow its light or dark scheme.  However long the run was, a chart has some hundred
+ * marks, and the least and the largest of what stands behind a mark are kept. */
 #ifndef LCPLUG_REPORT_CHARTS_H
 #define LCPLUG_REPORT_CHARTS_H
 

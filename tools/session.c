@@ -1,7 +1,7 @@
 /* session.c - see session.h.
  *
- * All that a killed program can leave behind is temporary: the shared folder, and files for problems
- * that were not yet whole, which have other names than whole ones. */
+ * All that a killed program can leave behind is temporary: the shared folder, and files for
+ * problems that were not yet whole, which have other names than whole ones. */
 #define _GNU_SOURCE
 #include "session.h"
 

@@ -49,7 +49,8 @@ static int read_arguments(solve_job *job) {
   return TOOL_OK;
 }
 
-static void add_row(solve_job *job, const char *path, const lcplug_record *record, const outcome *o) {
+static void add_row(solve_job *job, const char *path, const lcplug_record *record,
+                    const outcome *o) {
   table *t = job->rows;
   table_mark mark = o->status == LCPLUG_SOLVED ? MARK_GOOD : MARK_BAD;
   table_cell(t, "%s", path);
@@ -81,12 +82,14 @@ static void add_object(json *j, const solve_job *job, const char *path, const lc
   json_close(j, '{');
 }
 
-static void write_answer(solve_job *job, const char *path, const lcplug_record *record, const outcome *o) {
+static void write_answer(solve_job *job, const char *path, const lcplug_record *record,
+                         const outcome *o) {
   if (job->as_json) {
     add_object(&job->answers, job, path, record, o, true);
     return;
   }
-  for (int i = 0; i < record->problem.n; i++) fprintf(job->solution.file, "%.17g\n", job->seat.x[i]);
+  for (int i = 0; i < record->problem.n; i++)
+    fprintf(job->solution.file, "%.17g\n", job->seat.x[i]);
 }
 
 static void solve_file(void *the_job, const char *path) {
@@ -110,7 +113,8 @@ static void solve_file(void *the_job, const char *path) {
 
 static bool begin_reports(solve_job *job) {
   if (job->output && !out_open(&job->solution, job->output)) return false;
-  job->rows = table_create("file|n|contacts|solver|iterations|residual|gap|sliding|sticking|open|time|status");
+  job->rows = table_create(
+      "file|n|contacts|solver|iterations|residual|gap|sliding|sticking|open|time|status");
   job->report = (json){.file = stdout};
   job->answers = (json){.file = job->solution.file};
   if (job->as_json && !job->silent) json_open(&job->report, NULL, '[');
@@ -153,31 +157,35 @@ static int solve_main(const tool_command *command, int argc, char **argv) {
 
 static const tool_option options[] = {
     {SOLVE_OUTPUT, "output", 'o', "FILE",
-     "write the forces x of the answer to FILE, one number per line; with --json also the velocities w and how "
-     "the solve went.  FILE appears when it is whole; - is standard output"},
+     "write the forces x of the answer to FILE, one number per line; with --json also the "
+     "velocities w and how the solve went.  FILE appears when it is whole; - is standard output"},
     {SOLVE_JSON, "json", 0, NULL, "JSON in the place of the table, and in the file of --output"},
     {0}};
-static const tool_note statuses[] = {{"0", "all problems are solved to the tolerance"},
-                                     {"1", "at least one is not; its best answer was reported"},
-                                     {"2", "wrong usage, or a file that cannot be read, solved or written"},
-                                     {"130", "interrupted; what was done has been reported"},
-                                     {0}};
+static const tool_note statuses[] = {
+    {"0", "all problems are solved to the tolerance"},
+    {"1", "at least one is not; its best answer was reported"},
+    {"2", "wrong usage, or a file that cannot be read, solved or written"},
+    {"130", "interrupted; what was done has been reported"},
+    {0}};
 static const tool_note examples[] = {
     {"lcplug solve RockPile.fcp", "A frictional contact problem, with Coulomb's friction:"},
-    {"lcplug solve --friction cone --tol 1e-8 -o answer.txt pile.fcp", "The convex relaxation, its forces in a file:"},
+    {"lcplug solve --friction cone --tol 1e-8 -o answer.txt pile.fcp",
+     "The convex relaxation, its forces in a file:"},
     {0}};
 const tool_command tool_solve_command = {
     .name = "solve",
     .arguments = "[OPTION...] FILE|FOLDER...",
     .meaning = "solve problems in files, and print how it went",
     .text =
-        "Solves the problem in each FILE and prints a table: rows, contacts, the solver that found the answer, its "
-        "iterations, the residual, the relaxation gap of friction=cone, how many contacts slide, stick and are "
-        "open, and the CPU time.  A FOLDER stands for all files below it that end in .lcp, .fcp or .mtx.\n\n"
-        "Read are lcplug's own records, captures of the older layout LCPCAP01, FCP text and Matrix Market.  FCP "
-        "problems are solved with friction=coulomb unless --friction or LCPLUG says otherwise.\n\n"
-        "A matrix that is not quite symmetric is solved by its symmetric part, and the rest is moved to the right "
-        "side until it stays; the residual is that of the matrix as given.",
+        "Solves the problem in each FILE and prints a table: rows, contacts, the solver that found "
+        "the answer, its iterations, the residual, the relaxation gap of friction=cone, how many "
+        "contacts slide, stick and are open, and the CPU time.  A FOLDER stands for all files "
+        "below it that end in .lcp, .fcp or .mtx.\n\n"
+        "Read are lcplug's own records, captures of the older layout LCPCAP01, FCP text and Matrix "
+        "Market.  FCP problems are solved with friction=coulomb unless --friction or LCPLUG says "
+        "otherwise.\n\n"
+        "A matrix that is not quite symmetric is solved by its symmetric part, and the rest is "
+        "moved to the right side until it stays; the residual is that of the matrix as given.",
     .options = options,
     .settings = SETTINGS_OF_SOLVES,
     .statuses = statuses,

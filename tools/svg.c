@@ -1,6 +1,6 @@
 /* svg.c - see svg.h.  A chart is a frame with grid lines at round values, the curves, and a legend
- * below the title.  Points closer than half a pixel to the last one are left out: a curve of a million
- * calls must not make a page of a hundred megabytes. */
+ * below the title.  Points closer than half a pixel to the last one are left out: a curve of a
+ * million calls must not make a page of a hundred megabytes. */
 #include "svg.h"
 
 #include <math.h>
@@ -27,13 +27,15 @@ void svg_text(FILE *file, const char *text) {
   }
 }
 
-/* ---- axes ---------------------------------------------------------------------------------------- */
+/* ---- axes ------------------------------------------------------------------------------------ */
 
 static bool is_shown(const svg_axis *axis, double value) {
   return isfinite(value) && (!axis->logarithmic || value > 0);
 }
 
-static double measure(const svg_scale *s, double value) { return s->logarithmic ? log10(value) : value; }
+static double measure(const svg_scale *s, double value) {
+  return s->logarithmic ? log10(value) : value;
+}
 
 double svg_place(const svg_scale *s, double value) {
   double part = (measure(s, value) - s->from) / (s->to - s->from);
@@ -46,7 +48,11 @@ static bool is_point(const svg_chart *c, const svg_curve *curve, int i) {
 
 /* The range of the points, rounded outwards on a logarithmic axis and never empty. */
 static svg_scale make_scale(const svg_chart *c, const svg_axis *axis, double begin, double end) {
-  svg_scale s = {.logarithmic = axis->logarithmic, .from = INFINITY, .to = -INFINITY, .begin = begin, .end = end};
+  svg_scale s = {.logarithmic = axis->logarithmic,
+                 .from = INFINITY,
+                 .to = -INFINITY,
+                 .begin = begin,
+                 .end = end};
   for (int k = 0; k < c->count; k++)
     for (int i = 0; i < c->curves[k].count; i++) {
       if (!is_point(c, &c->curves[k], i)) continue;
@@ -73,7 +79,8 @@ static double tick_step(const svg_scale *s) {
 int svg_ticks(const svg_scale *s, double ticks[SVG_MOST_TICKS]) {
   double step = tick_step(s);
   int count = 0;
-  for (double k = ceil(s->from / step - 1e-9); k * step <= s->to + 1e-9 * step && count < SVG_MOST_TICKS; k++)
+  for (double k = ceil(s->from / step - 1e-9);
+       k * step <= s->to + 1e-9 * step && count < SVG_MOST_TICKS; k++)
     ticks[count++] = s->logarithmic ? pow(10, k * step) : k * step + 0.0; /* + 0: no "-0" */
   return count;
 }
@@ -101,10 +108,11 @@ static void write_grid(FILE *file, const svg_scale *x, const svg_scale *y) {
     snprintf(text, sizeof text, "%g", ticks[i]);
     write_label(file, x->begin - 6, at + 4, "end", text);
   }
-  fprintf(file, "<path class=\"frame\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", x->begin, y->end, y->begin, x->end);
+  fprintf(file, "<path class=\"frame\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", x->begin, y->end, y->begin,
+          x->end);
 }
 
-/* ---- curves --------------------------------------------------------------------------------------- */
+/* ---- curves ---------------------------------------------------------------------------------- */
 
 static void write_path(FILE *file, const svg_chart *c, const svg_curve *curve, const char *colour,
                        const svg_scale *x, const svg_scale *y) {
@@ -125,13 +133,13 @@ static void write_path(FILE *file, const svg_chart *c, const svg_curve *curve, c
 
 static void write_points(FILE *file, const svg_chart *c, const svg_curve *curve, const char *colour,
                          const svg_scale *x, const svg_scale *y) {
-  double last_x = -1, last_y = -1;
+  double last_x = -1, last_y = -1, radius = curve->count == 1 ? 5 : 2;
   fprintf(file, "<g fill=\"%s\">\n", colour);
   for (int i = 0; i < curve->count; i++) {
     if (!is_point(c, curve, i)) continue;
     double px = svg_place(x, curve->x[i]), py = svg_place(y, curve->y[i]);
     if (hypot(px - last_x, py - last_y) < 0.5) continue;
-    fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\"/>\n", px, py);
+    fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.0f\"/>\n", px, py, radius);
     last_x = px, last_y = py;
   }
   fputs("</g>\n", file);
@@ -144,7 +152,8 @@ static void write_legend(FILE *file, const svg_chart *c, double left) {
     const char *colour = c->curves[i].colour ? c->curves[i].colour : palette[i % COLOURS];
     double width = 28 + 7.0 * (double)strlen(c->curves[i].name);
     if (at > left && at + width > left + WIDTH - LEFT - RIGHT) at = left, line += 15;
-    fprintf(file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"4\" fill=\"%s\"/>\n", at, line - 6, colour);
+    fprintf(file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"4\" fill=\"%s\"/>\n", at,
+            line - 6, colour);
     write_label(file, at + 16, line, "start", c->curves[i].name);
     at += width;
   }
@@ -158,7 +167,8 @@ static void write_chart(FILE *file, const svg_chart *c, double left) {
   fputs("</text>\n", file);
   write_grid(file, &x, &y);
   write_label(file, (x.begin + x.end) / 2, HEIGHT - 12, "middle", c->x.name);
-  fprintf(file, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">", left + 14, (y.begin + y.end) / 2);
+  fprintf(file, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">", left + 14,
+          (y.begin + y.end) / 2);
   write_label(file, 0, 0, "middle", c->y.name);
   fputs("</g>\n", file);
   for (int i = 0; i < c->count; i++) {
@@ -172,11 +182,11 @@ static void write_chart(FILE *file, const svg_chart *c, double left) {
 
 void svg_write(FILE *file, const svg_chart *charts, int count) {
   fprintf(file,
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-          "font-family=\"sans-serif\" font-size=\"12\" fill=\"#303030\">\n"
-          "<style>.grid{stroke:#e4e4e4}.frame{stroke:#707070;fill:none}"
-          ".curve{fill:none;stroke-width:1.8;stroke-linejoin:round}.title{font-size:14px;font-weight:bold}"
-          "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+          "height=\"%d\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#303030\">\n"
+          "<style>.grid{stroke:#e4e4e4}.frame{stroke:#707070;fill:none}.curve{fill:none;stroke-"
+          "width:1.8;stroke-linejoin:round}.title{font-size:14px;font-weight:bold}</style>\n"
+          "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
           count * WIDTH, HEIGHT, count * WIDTH, HEIGHT);
   for (int i = 0; i < count; i++) write_chart(file, &charts[i], i * WIDTH);
   fputs("</svg>\n", file);

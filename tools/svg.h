@@ -1,5 +1,5 @@
-/* svg.h - charts as SVG: lines, steps or points over linear or logarithmic axes, in one file without
- * scripts, fonts or links, so that it opens anywhere and can stand inside an HTML page.
+/* svg.h - charts as SVG: lines, steps or points over linear or logarithmic axes, in one file
+ * without scripts, fonts or links, so that it opens anywhere and can stand inside an HTML page.
  *
  *     svg_chart chart = {.title = "time over n", .x = {"rows n", .logarithmic = true}, ...};
  *     chart.curves = curves, chart.count = 2;
@@ -38,8 +38,8 @@ typedef struct svg_chart {
 /* Writes the charts side by side as one <svg> element. */
 void svg_write(FILE *file, const svg_chart *charts, int count);
 
-/* An axis with its range settled: values between from and to, as logarithms where the axis has them,
- * and the pixels where it begins and ends. */
+/* An axis with its range settled: values between from and to, as logarithms where the axis has
+ * them, and the pixels where it begins and ends. */
 typedef struct svg_scale {
   bool logarithmic;
   double from, to;

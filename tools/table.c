@@ -90,7 +90,8 @@ bool table_colours(FILE *out) {
 }
 
 static void print_cell(FILE *out, const cell *c, int wide, bool left, bool colours) {
-  static const char *const codes[] = {[MARK_NONE] = "", [MARK_GOOD] = "\033[32m", [MARK_BAD] = "\033[31m"};
+  static const char *const codes[] = {
+      [MARK_NONE] = "", [MARK_GOOD] = "\033[32m", [MARK_BAD] = "\033[31m"};
   int padding = wide - width(c->text);
   bool coloured = colours && c->mark != MARK_NONE;
   if (!left) fprintf(out, "%*s", padding, "");

@@ -1,5 +1,5 @@
-/* table.h - a table on stdout or stderr: columns as wide as they must be, the first one to the left, the others to
- * the right.  Colours only on a terminal, and not if NO_COLOR is set. */
+/* table.h - a table on stdout or stderr: columns as wide as they must be, the first one to the
+ * left, the others to the right.  Colours only on a terminal, and not if NO_COLOR is set. */
 #ifndef LCPLUG_TABLE_H
 #define LCPLUG_TABLE_H
 
@@ -19,7 +19,8 @@ void table_cell(table *t, const char *format, ...) __attribute__((format(printf,
 void table_marked_cell(table *t, table_mark mark, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Cells for what the tools show: a time in its unit, a small number, "-" for what is unknown (NaN). */
+/* Cells for what the tools show: a time in its unit, a small number, "-"
+ * for what is unknown (NaN). */
 void table_time(table *t, double seconds);
 void table_residual(table *t, double residual, table_mark mark);
 

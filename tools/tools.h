@@ -1,8 +1,9 @@
 /* tools.h - what the files of the lcplug command share.
  *
  * The command knows the library only through its public headers.  Each subcommand is a row of
- * command.h's kind; its function takes its own argument vector (argv[0] is the subcommand's name) and
- * returns the exit status.  Everything said to the user about a failure goes through tool_error. */
+ * command.h's kind; its function takes its own argument vector (argv[0] is the
+ * subcommand's name) and returns the exit status.  Everything said to the user about a
+ * failure goes through tool_error. */
 #ifndef LCPLUG_TOOLS_H
 #define LCPLUG_TOOLS_H
 
@@ -13,7 +14,8 @@
 /* Exit statuses.  The first four are also the doctor's verdicts; 126 and 127 are the shells'. */
 enum {
   TOOL_OK = 0,
-  TOOL_NO = 1,           /* doctor: the swap takes no effect; solve, replay: a problem was not solved */
+  /* doctor: the swap takes no effect; solve, replay: a problem was not solved */
+  TOOL_NO = 1,
   TOOL_USAGE = 2,        /* a wrong option, an unreadable file, no preload object */
   TOOL_UNKNOWN = 3,      /* doctor: cannot tell */
   TOOL_CANNOT_RUN = 126, /* run: found, but cannot be executed */
@@ -50,8 +52,8 @@ char *preload_find(const char *name, char **tried);
 /* NULL if the loader can take this path in LD_PRELOAD, else the reason why not. */
 const char *preload_path_problem(const char *path);
 
-/* The file names by which the preload objects are known, wherever they were installed: the plug, and
- * the witness that only looks on. */
+/* The file names by which the preload objects are known, wherever they were installed: the plug,
+ * and the witness that only looks on. */
 #define PRELOAD_NAME "liblcplug-preload.so"
 #define WITNESS_NAME "liblcplug-witness.so"
 

@@ -28,10 +28,10 @@
  * error: the best iterate comes back with its residual, and info.status says why it stopped.
  *
  * Other languages.  Everything is reached by functions: the macros below only build the enums, each
- * an int of 32 bits, and no callback is asked for.  The structs keep their sizes (on 64-bit machines
- * problem, settings and info have 128 bytes, solution and option 64); new fields come out of
- * `reserved`, where 0 means what was before them.  `api` names a struct and the version of its
- * layout. */
+ * an int of 32 bits, and no callback is asked for.  The structs keep their sizes (on
+ * 64-bit machines problem, settings and info have 128 bytes, solution and option 64); new
+ * fields come out of `reserved`, where 0 means what was before them.  `api` names a struct
+ * and the version of its layout. */
 #ifndef LCPLUG_LCPLUG_H
 #define LCPLUG_LCPLUG_H
 
@@ -75,7 +75,8 @@ extern "C" {
   X(LCPLUG_TIME_LIMIT, 2, "time limit reached")                                                    \
   X(LCPLUG_STALLED, 3, "no further progress")
 
-/* Setting `solver`.  lcplug_solve knows no upstream: programs that are swapped and mixedlcp.h do. */
+/* Setting `solver`.  lcplug_solve knows no upstream: programs that are
+ * swapped and mixedlcp.h do. */
 #define LCPLUG_SOLVERS(X)                                                                          \
   X(LCPLUG_AUTO, 0, "auto", "the fastest that reaches the tolerance")                              \
   X(LCPLUG_PGS, 1, "pgs", "projected Gauss-Seidel by blocks")                                      \
@@ -125,7 +126,7 @@ typedef enum lcplug_solver { LCPLUG_SOLVERS(LCPLUG_ENUMERATOR) } lcplug_solver;
 typedef enum lcplug_friction { LCPLUG_FRICTIONS(LCPLUG_ENUMERATOR) } lcplug_friction;
 typedef enum lcplug_matrix {
   LCPLUG_MATRICES(LCPLUG_ENUMERATOR) /* the choices of the setting, and */
-  LCPLUG_MATRIX_JACOBIAN = 16        /* in lcplug_info only: the rows of a native system (native.h) */
+  LCPLUG_MATRIX_JACOBIAN = 16        /* in lcplug_info only: rows of a native system (native.h) */
 } lcplug_matrix;
 typedef enum lcplug_sweep { LCPLUG_SWEEPS(LCPLUG_ENUMERATOR) } lcplug_sweep;
 typedef enum lcplug_splitting { LCPLUG_SPLITTINGS(LCPLUG_ENUMERATOR) } lcplug_splitting;
@@ -143,11 +144,13 @@ LCPLUG_API const char *lcplug_solver_name(lcplug_solver solver);
 /* The library's version, such as "0.1.0". */
 LCPLUG_API const char *lcplug_version(void);
 
-/* ---- the problem ------------------------------------------------------------------------------ */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
-/* One problem.  Start from lcplug_problem_default(); the arrays stay the caller's and are only read.
+/* One problem.  Start from lcplug_problem_default(); the arrays stay
+ * the caller's and are only read.
  *
- * A       row-major, row i at A + i * stride.  Unless `full` is set only the lower triangle is read.
+ * A       row-major, row i at A + i * stride.  Unless `full` is set
+ *         only the lower triangle is read.
  * b       right side, element i at b[i * b_step].
  * lo, hi  bounds, element i at lo[i * bounds_step], infinities allowed.  NULL: -inf, +inf.
  * findex  findex[i] >= 0 makes row i a friction row of normal row findex[i], with coefficient
@@ -176,10 +179,11 @@ typedef struct lcplug_problem {
 LCPLUG_API lcplug_problem lcplug_problem_default(void);
 
 /* Checks sizes, bounds, findex, the finiteness of A and b, the sign of the diagonal, and, if `full`
- * is set, symmetry (to 1e-10 of the largest element).  Reads all of A; lcplug_solve does the same. */
+ * is set, symmetry (to 1e-10 of the largest element).  Reads all of A;
+ * lcplug_solve does the same. */
 LCPLUG_API lcplug_error lcplug_problem_check(const lcplug_problem *problem);
 
-/* ---- settings --------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 /* Start from lcplug_settings_default(), then set fields, or by name with lcplug_settings_set. */
 typedef struct lcplug_settings {
@@ -192,7 +196,7 @@ typedef struct lcplug_settings {
   lcplug_fallback fallback;
   int32_t max_iter;  /* of pgs and apgd, 0: 1000; exact ends by itself */
   double tol;        /* 0: the solver's own tolerance */
-  double time_limit; /* seconds, 0: none */
+  double time_limit; /* seconds, 0: none; exact does not look at it on small boxes */
   double omega;      /* relaxation of pgs, in (0, 2) */
   int32_t reuse;     /* not 0: try the last active set of a problem of the same shape first */
   int32_t timing;    /* not 0: measure info.seconds; two readings of the clock */
@@ -233,7 +237,7 @@ LCPLUG_API int lcplug_option_get(int index, lcplug_option *option);
 LCPLUG_API int lcplug_option_choice(const char *key, int index, const char **value,
                                     const char **meaning);
 
-/* ---- solving ---------------------------------------------------------------------------------- */
+/* ---- solving --------------------------------------------------------------------------------- */
 
 /* Scratch memory, kept from solve to solve. */
 typedef struct lcplug_workspace lcplug_workspace;
@@ -274,17 +278,18 @@ typedef struct lcplug_info {
 /* Of a solve that has not been: all 0, but for `api`. */
 LCPLUG_API lcplug_info lcplug_info_default(void);
 
-/* Solves the problem.  On an error nothing has been written.  The floating-point environment (traps,
- * rounding, flush to zero) is set to the default inside and put back, flags included.  `info` may be
- * NULL.  Allocates only if the workspace has not yet seen a problem as large. */
+/* Solves the problem.  On an error nothing has been written.  The floating-point environment
+ * (traps, rounding, flush to zero) is set to the default inside and put back, flags included.
+ * `info` may be NULL.  Allocates only if the workspace has not yet seen a problem as large. */
 LCPLUG_API lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *problem,
                                      const lcplug_settings *settings, lcplug_solution *solution,
                                      lcplug_info *info);
 
-/* As lcplug_solve, for an A that is symmetric only to a few digits (at most about 1 %), such as files of
- * measured or rounded problems hold.  Both triangles are read, whatever problem->full says.  Solves
- * with the symmetric part again and again, what is left moved to the right side; info counts all
- * rounds, and its residual is that of A as given.  tol 0 is 1e-10.  Allocates a copy of A. */
+/* As lcplug_solve, for an A that is symmetric only to a few digits (at most about 1 %), such
+ * as files of measured or rounded problems hold.  Both triangles are read, whatever
+ * problem->full says.  Solves with the symmetric part again and again, what is left moved to
+ * the right side; info counts all rounds, and its residual is that of A as given.  tol 0 is
+ * 1e-10.  Allocates a copy of A. */
 LCPLUG_API lcplug_error lcplug_solve_asymmetric(lcplug_workspace *workspace,
                                                 const lcplug_problem *problem,
                                                 const lcplug_settings *settings,
@@ -295,10 +300,10 @@ LCPLUG_API lcplug_error lcplug_solve_asymmetric(lcplug_workspace *workspace,
  *
  *     residual = max_i s_i |F_i(x)| / max_i s_i |F_i(0)|,   F_i(x) = x_i - P_Ki(x_i - w^_i / s_i)
  *
- * over blocks i (a friction cone, or one row), s_i the mean diagonal element of the block, w = A x -
- * b, and w^ = w, or for Coulomb friction w + mu |w_t| e_n.  With friction=ode the frozen bounds of
- * the friction rows are needed: pass them in lo and hi as lcplug_solve returned them (step
- * bounds_step); NULL takes mu |x_n| with the x given.  Infinity if x is not finite. */
+ * over blocks i (a friction cone, or one row), s_i the mean diagonal element of the block,
+ * w = A x - b, and w^ = w, or for Coulomb friction w + mu |w_t| e_n.  With friction=ode the frozen
+ * bounds of the friction rows are needed: pass them in lo and hi as lcplug_solve returned them
+ * (step bounds_step); NULL takes mu |x_n| with the x given.  Infinity if x is not finite. */
 LCPLUG_API lcplug_error lcplug_residual(lcplug_workspace *workspace, const lcplug_problem *problem,
                                         lcplug_friction friction, const double *x, size_t x_step,
                                         const double *lo, const double *hi, size_t bounds_step,

@@ -1,7 +1,7 @@
 /* lcplug/witness_log.h - what the witness inside a program and the command that started it share.
  *
- * Not installed: both ends belong to one build.  The command makes a folder with two files and names
- * it in the environment variable LCPLUG_WITNESS:
+ * Not installed: both ends belong to one build.  The command makes a folder with two files and
+ * names it in the environment variable LCPLUG_WITNESS:
  *
  *     control   one witness_control: the order, and counters that all processes add to
  *     log       of an audit: the witness_entry of call i at byte i * sizeof(witness_entry)
@@ -56,7 +56,7 @@ typedef struct witness_control {
   uint64_t refused;           /* problems that are no valid records */
   uint64_t unlogged;          /* calls whose entry could not be written */
   uint64_t nanoseconds;       /* CPU time that the witness took beside upstream */
-  uint32_t write_error;       /* errno of the first file that could not be written; ends the writing */
+  uint32_t write_error;       /* errno of the file that could not be written; the last tried */
   uint64_t worst[WITNESS_WORST_KINDS]; /* bits of the largest value so far, which is not negative */
 } witness_control;
 

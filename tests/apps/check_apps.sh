@@ -20,7 +20,8 @@ for tool in Xvfb xdotool import; do
 done
 watch=$folder/watch.so
 # shellcheck disable=SC2086
-${CC:-cc} -O1 -shared -fPIC ${ODE_CFLAGS:-} -o "$watch" "$here/watch.c" || skip "the observer cannot be built"
+${CC:-cc} -O1 -shared -fPIC ${ODE_CFLAGS:-} -o "$watch" "$here/watch.c" ||
+  skip "the observer cannot be built"
 
 server=
 driver=
@@ -31,7 +32,10 @@ trap 'kill $server $driver 2>/dev/null; rm -rf "$folder"' EXIT
 start_display() {
   local number=$folder/display
   rm -f "$number"
-  Xvfb -displayfd 3 -screen 0 800x600x24 +extension GLX 3>"$number" >"$folder/xvfb.log" 2>&1 &
+  # -noreset: a program that looks whether there is a display, closes it and opens it again (SDL
+  # does) would meet a server that is just starting over.
+  Xvfb -noreset -displayfd 3 -screen 0 800x600x24 +extension GLX \
+    3>"$number" >"$folder/xvfb.log" 2>&1 &
   server=$!
   for _ in $(seq 300); do
     [ -s "$number" ] && break
@@ -47,7 +51,7 @@ stop_display() {
   server=
 }
 
-# ---- how each program is brought into its simulation ----------------------------------------------
+# ---- how each program is brought into its simulation ---------------------------------------------
 
 # Without a window manager the keyboard belongs to the window under the pointer.
 press() { xdotool key "$1"; sleep "${2:-0.3}"; }
@@ -66,10 +70,11 @@ drive_untouched() { :; }
 drive_stormbaancoureur() { await_window; press Return 3; xdotool keydown Up; } # "practice"
 drive_mu-cade() { await_window; press z; press z; xdotool keydown z keydown Up; }
 
-# ---- one run --------------------------------------------------------------------------------------
+# ---- one run -------------------------------------------------------------------------------------
 
-# play_once NAME STEPS PRELOAD SETTINGS PROGRAM ARGUMENT...: NAME.report, NAME.png and what run keeps.
-play_once() {
+# play NAME STEPS PRELOAD SETTINGS PROGRAM ARGUMENT...: NAME.report,
+# NAME.png and what run keeps.
+play() {
   local name=$1 steps=$2 objects=$3 settings=$4 app=${1%-*}
   shift 4
   local home=$folder/home
@@ -96,17 +101,11 @@ play_once() {
   cp "$folder/$name.err" "$results/$name.err"
 }
 
-# play: the same.  A program that has not come to its first step, as the screen or its window was late, gets
-# a second chance; one that hangs or falls has no use for it.
-play() {
-  play_once "$@"
-  if [ "$(seen "$1" steps)$(seen "$1" quick_steps)" != 00 ]; then return; fi
-  echo "$1: made no step; once more"
-  play_once "$@"
-}
-
 # seen NAME WHAT: a number of the observer's report.
-seen() { awk -v what="$2" '$1 == what { print $2; found = 1 } END { if (!found) print 0 }' "$results/$1.report" 2>/dev/null || echo 0; }
+seen() {
+  awk -v what="$2" '$1 == what { print $2; found = 1 } END { if (!found) print 0 }' \
+    "$results/$1.report" 2>/dev/null || echo 0
+}
 solver_errors() { grep -c 'LCP internal error' "$results/$1.err"; }
 
 # app NAME STEPS STEP ARGUMENT...: STEP is what the program calls, quick_steps or steps.
@@ -135,28 +134,34 @@ app() {
     is "$name: every quick step was redirected" "$steps" \
       "$(counted "$name-swapped" "dWorldQuickStep calls made dWorldStep")"
   fi
-  if [ -s "$results/$name-swapped.png" ]; then ok "$name: a screenshot"; else not_ok "$name: a screenshot"; fi
+  # A window that nobody has drawn into is of one colour.
+  less "$name: a screenshot with a picture on it" 1 \
+    "$(identify -format %k "$results/$name-swapped.png" 2>/dev/null)"
   printf '%-18s %6s steps, %3s bodies, %6s solves of up to %s rows, worst residual %s\n' "$name" \
-    "$(seen "$name-swapped" steps)" "$(seen "$name-swapped" bodies)" "$(counted "$name-swapped" calls)" \
+    "$(seen "$name-swapped" steps)" "$(seen "$name-swapped" bodies)" \
+    "$(counted "$name-swapped" calls)" \
     "$(awk '/^lcplug: rows/ { print $NF }' "$results/$name-swapped.err")" \
-    "$(awk '/^lcplug: residual/ { print $NF }' "$results/$name-swapped.err")" | tee -a "$results/summary.txt"
+    "$(awk '/^lcplug: residual/ { print $NF }' "$results/$name-swapped.err")" |
+    tee -a "$results/summary.txt"
 }
 
 app mokomaze 3000 steps -i keyboard
 app xmoto 500 quick_steps -p lcplug -l tut1 --nosound --nowww -win -res 800x600
-app stormbaancoureur 400 quick_steps
+app stormbaancoureur 2000 quick_steps
 app mu-cade 600 quick_steps -nosound -window
 
-# ---- the same scene twice -------------------------------------------------------------------------
+# ---- the same scene twice ------------------------------------------------------------------------
 
-# X-Moto's steps have one length; untouched, its motorcycle stands on its springs and does the same each time.
+# X-Moto's steps have one length; untouched, its motorcycle stands on its springs
+# and does the same each time.
 if command -v xmoto >/dev/null && [ -z "${APPS:-}" ]; then
   for round in 1 2; do
     play "untouched-$round" 300 "$preload:$watch" stats=1,quickstep=step "$(command -v xmoto)" \
       -p lcplug -l tut1 --nosound --nowww -win -res 800x600
   done
   is "xmoto, untouched: makes its steps" 300 "$(seen untouched-1 steps)"
-  is "xmoto, untouched: twice the same positions" "$(seen untouched-1 digest)" "$(seen untouched-2 digest)"
+  is "xmoto, untouched: twice the same positions" "$(seen untouched-1 digest)" \
+    "$(seen untouched-2 digest)"
 fi
 
 # Python programs print their poses; with RTLD_LOCAL there is nothing to watch from outside.
@@ -167,7 +172,8 @@ if python_with ode; then
     for round in 1 2; do
       swapped "pyode-$step-$round" stats=1,quickstep=step "$python" "$script" 1500 $step
     done
-    is "pyode, $step: runs as long" "$(out "pyode-$step-plain" | wc -l)" "$(out "pyode-$step-1" | wc -l)"
+    is "pyode, $step: runs as long" "$(out "pyode-$step-plain" | wc -l)" \
+      "$(out "pyode-$step-1" | wc -l)"
     is "pyode, $step: twice the same positions" "$(out "pyode-$step-1")" "$(out "pyode-$step-2")"
     less "pyode, $step: swap is hit" 0 "$(counted "pyode-$step-1" calls)"
     is "pyode, $step: every position is a number" "" "$(out "pyode-$step-1" | grep -iE 'nan|inf')"

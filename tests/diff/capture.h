@@ -14,9 +14,9 @@ typedef void capture_taker(void *data, diff_problem *p, int errors);
 /* From here on each problem is handed to `take`; NULL ends it. */
 void capture_to(capture_taker *take, void *data);
 
-/* The largest problem with at most `most` rows that a scene poses in the steps from number `step` (0:
- * the first) to `step` + `window`; with `failing`, the largest that upstream answers with an error.
- * NULL: none there. */
+/* The largest problem with at most `most` rows that a scene poses in the steps from number
+ * `step` (0: the first) to `step` + `window`; with `failing`, the largest that upstream answers
+ * with an error. NULL: none there. */
 diff_problem *capture_from_scene(const scene_config *config, int step, int window, int most,
                                  int failing);
 

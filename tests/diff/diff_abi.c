@@ -94,7 +94,8 @@ static engine_arrays arrays_create(const diff_problem *p, const symbol *s) {
     ck_assert_ptr_nonnull(e.findex);
     if (n > 0) memcpy(e.findex, p->findex, (size_t)n * sizeof *e.findex);
   }
-  for (int i = 0; i < n * (int)p->stride; i++) put(e.A, i, p->A[i]); /* NaN above the diagonal, too */
+  /* NaN above the diagonal, too */
+  for (int i = 0; i < n * (int)p->stride; i++) put(e.A, i, p->A[i]);
   for (int i = 0; i < n; i++) {
     put(e.b, i, p->b[i]);
     put(e.lo, i, p->lo[i]);
@@ -129,7 +130,8 @@ static void *preload_object(void) {
 static void *arena_create(int n) {
   typedef void *arena_function(size_t, const void *, const void *);
   typedef size_t estimate_function(unsigned, _Bool);
-  estimate_function *estimate = (estimate_function *)diff_libode("_Z27dxEstimateSolveLCPMemoryReqjb");
+  estimate_function *estimate = (estimate_function *)diff_libode(
+      "_Z27dxEstimateSolveLCPMemoryReqjb");
   void **arena = ((arena_function *)diff_libode(
       "_Z39dxAllocateTemporaryWorldProcessMemArenamPK27dxWorldProcessMemoryManager"
       "PK31dxWorldProcessMemoryReserveInfo"))(estimate((unsigned)n, 1) + 65536, NULL, NULL);
@@ -140,7 +142,8 @@ static void *arena_create(int n) {
 
 static void arena_free(void *arena) {
   typedef void function(void *);
-  ((function *)diff_libode("_Z35dxFreeTemporaryWorldProcessMemArenaP22dxWorldProcessMemArena"))(arena);
+  ((function *)diff_libode("_Z35dxFreeTemporaryWorldProcessMemArenaP22dxWorldProcessMemArena"))(
+      arena);
 }
 
 static void call_symbol(const symbol *s, const diff_problem *p, engine_arrays e, int wants_w) {
@@ -151,9 +154,11 @@ static void call_symbol(const symbol *s, const diff_problem *p, engine_arrays e,
   void *memory = arena_create(p->n);
   ck_assert_msg(function != NULL, "%s is not exported", s->name);
   if (s->layout == PAIRS)
-    ((pairs *)function)(memory, (unsigned)p->n, e.A.at, e.b.at, w, (unsigned)p->nub, e.lo.at, e.findex);
+    ((pairs *)function)(memory, (unsigned)p->n, e.A.at, e.b.at, w, (unsigned)p->nub, e.lo.at,
+                        e.findex);
   else if (s->layout == ARENA)
-    ((arena *)function)(memory, p->n, e.A.at, e.x.at, e.b.at, w, p->nub, e.lo.at, e.hi.at, e.findex);
+    ((arena *)function)(memory, p->n, e.A.at, e.x.at, e.b.at, w, p->nub, e.lo.at, e.hi.at,
+                        e.findex);
   else
     ((plain *)function)(p->n, e.A.at, e.x.at, e.b.at, w, p->nub, e.lo.at, e.hi.at, e.findex);
   arena_free(memory);
@@ -161,8 +166,8 @@ static void call_symbol(const symbol *s, const diff_problem *p, engine_arrays e,
 
 /* ---- problems -------------------------------------------------------------------------------- */
 
-/* Well conditioned contacts with joints before them, rows shuffled by a step that is prime to n; all
- * numbers are floats, so that both precisions see the same problem. */
+/* Well conditioned contacts with joints before them, rows shuffled by a step that is prime to n;
+ * all numbers are floats, so that both precisions see the same problem. */
 static diff_problem *make_problem(int n, int nub, int with_findex, uint64_t seed) {
   diff_random r = {seed};
   diff_problem *p = diff_problem_create(n, with_findex);
@@ -208,7 +213,8 @@ static void compare(const diff_problem *p, const symbol *s, engine_arrays e, con
     x += !same(get(e.x, i), api->x[i], s->single);
     if (p->findex) others += e.findex[i] != p->findex[i];
     if (diff_is_friction(p, i))
-      bounds += !same(get(e.lo, i), api->lo[i], s->single) || !same(get(e.hi, i), api->hi[i], s->single);
+      bounds += !same(get(e.lo, i), api->lo[i], s->single) ||
+                !same(get(e.hi, i), api->hi[i], s->single);
     else
       others += get(e.lo, i) != p->lo[i] || get(e.hi, i) != p->hi[i];
     others += get(e.b, i) != p->b[i];
@@ -218,7 +224,8 @@ static void compare(const diff_problem *p, const symbol *s, engine_arrays e, con
     double tolerance = !wants_w || p->nub >= p->n ? 0 : 1e-5 * api->unit;
     w += !(fabs(get(e.w, i) - expected) <= tolerance);
   }
-  diff_expect(!x, "%s, %s: %d of %d forces are not those of lcplug_solve", p->name, s->name, x, p->n);
+  diff_expect(!x, "%s, %s: %d of %d forces are not those of lcplug_solve", p->name, s->name, x,
+              p->n);
   diff_expect(!bounds, "%s, %s: %d friction bounds are not those used", p->name, s->name, bounds);
   diff_expect(!others, "%s, %s: %d numbers changed that are not ours", p->name, s->name, others);
   diff_expect(!w, "%s, %s: %d elements of w are wrong", p->name, s->name, w);
@@ -277,8 +284,8 @@ START_TEST(layouts_agree_with_upstream) {
     call_symbol(s, p, e, 0);
     diff_answer *a = answer_of(p, e);
     diff_expect(diff_upstream_solved(upstream), "%s: upstream fails", p->name);
-    diff_expect(a->residual <= float_limit(s, diff_residual_limit(upstream)), "%s, %s: residual %.2e",
-                p->name, s->name, a->residual);
+    diff_expect(a->residual <= float_limit(s, diff_residual_limit(upstream)),
+                "%s, %s: residual %.2e", p->name, s->name, a->residual);
     diff_expect(diff_w_distance(upstream, a) <= float_limit(s, 1e-9),
                 "%s, %s: w is %.2e of the unit from upstream's", p->name, s->name,
                 diff_w_distance(upstream, a));
@@ -316,8 +323,9 @@ START_TEST(w_is_complementary_to_the_letter) {
 }
 END_TEST
 
-/* Upstream leaves its frozen bounds in an order of its own.  They come back in the caller's, and with them
- * its answer is a solution, also where one row of a contact has an infinite coefficient. */
+/* Upstream leaves its frozen bounds in an order of its own.  They come back in the
+ * caller's, and with them its answer is a solution, also where one row of a contact
+ * has an infinite coefficient. */
 START_TEST(bounds_of_upstream_are_told) {
   const symbol *s = &symbols[0];
   setenv("LCPLUG", "solver=pgs,max_iter=1,tol=1e-12,fallback=upstream", 1); /* who will not do */
@@ -329,7 +337,8 @@ START_TEST(bounds_of_upstream_are_told) {
     engine_arrays e = arrays_create(p, s);
     call_symbol(s, p, e, 0);
     diff_answer *a = answer_of(p, e);
-    diff_expect(a->residual <= 1e-10, "%s: upstream's own answer has residual %.2e", p->name, a->residual);
+    diff_expect(a->residual <= 1e-10, "%s: upstream's own answer has residual %.2e", p->name,
+                a->residual);
     diff_answer_free(a);
     arrays_free(e);
     diff_problem_free(p);

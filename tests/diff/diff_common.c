@@ -49,7 +49,8 @@ diff_problem *diff_problem_create(int n, int with_findex) {
   p->hi = numbers(n);
   if (with_findex) p->findex = need(malloc(((size_t)n + 1) * sizeof *p->findex));
   for (int i = 0; i < n; i++) {
-    for (size_t j = 0; j < p->stride; j++) p->A[(size_t)i * p->stride + j] = j <= (size_t)i ? 0 : NAN;
+    for (size_t j = 0; j < p->stride; j++)
+      p->A[(size_t)i * p->stride + j] = j <= (size_t)i ? 0 : NAN;
     p->lo[i] = -INFINITY;
     p->hi[i] = INFINITY;
     if (with_findex) p->findex[i] = -1;
@@ -210,7 +211,8 @@ static void count_message(int number, const char *format, va_list arguments) {
 }
 
 /* Upstream hands lo, hi and findex back in an order of its own.  The rows of one normal have the
- * bounds mu_i |x_n|, which grow with mu_i: the k-th smallest bound belongs to the k-th smallest mu. */
+ * bounds mu_i |x_n|, which grow with mu_i: the k-th smallest bound
+ * belongs to the k-th smallest mu. */
 static void match_bounds(const diff_problem *p, const double *pairslh, const int *findex,
                          diff_answer *a) {
   double *bound = numbers(p->n);
@@ -239,7 +241,8 @@ static void match_bounds(const diff_problem *p, const double *pairslh, const int
 }
 
 diff_answer *diff_upstream(const diff_problem *p) {
-  typedef void solve_function(void *, unsigned, double *, double *, double *, unsigned, double *, int *);
+  typedef void solve_function(void *, unsigned, double *, double *, double *, unsigned, double *,
+                              int *);
   typedef void *arena_new_function(size_t, const void *, const void *);
   typedef void arena_free_function(void *);
   typedef size_t estimate_function(unsigned, _Bool);
@@ -249,7 +252,8 @@ diff_answer *diff_upstream(const diff_problem *p) {
       "PK31dxWorldProcessMemoryReserveInfo");
   arena_free_function *arena_free = (arena_free_function *)diff_libode(
       "_Z35dxFreeTemporaryWorldProcessMemArenaP22dxWorldProcessMemArena");
-  estimate_function *estimate = (estimate_function *)diff_libode("_Z27dxEstimateSolveLCPMemoryReqjb");
+  estimate_function *estimate = (estimate_function *)diff_libode(
+      "_Z27dxEstimateSolveLCPMemoryReqjb");
 
   diff_answer *a = answer_create(p->n);
   diff_problem *c = diff_problem_copy(p); /* upstream destroys what it is given */
@@ -337,17 +341,19 @@ void diff_finish(void) {
   ck_assert_msg(!failed, "%d of %d expectations failed; the first are printed above", failed, made);
 }
 
-/* What the library says about its answer must be what the formula says, and x must lie in its box. */
+/* What the library says about its answer must be what the formula says,
+ * and x must lie in its box. */
 static void check_honest(const diff_problem *p, const diff_answer *a, lcplug_solver solver) {
   const char *name = lcplug_solver_name(solver);
   double by_library = -1;
   lcplug_problem view = diff_view(p);
-  lcplug_error error = lcplug_residual(workspace(), &view, LCPLUG_FRICTION_ODE, a->x, 1, a->lo, a->hi,
-                                       1, &by_library);
+  lcplug_error error = lcplug_residual(workspace(), &view, LCPLUG_FRICTION_ODE, a->x, 1, a->lo,
+                                       a->hi, 1, &by_library);
   diff_expect(!error, "%s, %s: lcplug_residual: %s", p->name, name, lcplug_error_text(error));
   double apart = fmax(fabs(a->info.residual - a->residual), fabs(by_library - a->residual));
   diff_expect(apart <= 1e-6 * a->residual + 1e-9,
-              "%s, %s: residual %.3e reported, %.3e by lcplug_residual, %.3e by its formula", p->name,
+              "%s, %s: residual %.3e reported, %.3e by lcplug_residual, %.3e by its "
+              "formula", p->name,
               name, a->info.residual, by_library, a->residual);
   int outside = 0;
   for (int i = 0; i < p->n; i++) {
@@ -375,8 +381,8 @@ static double bounds_apart(const diff_problem *p, const diff_answer *a, const di
 static void check_bounds(const diff_problem *p, const diff_answer *upstream, const diff_answer *a,
                          lcplug_solver solver, double limit) {
   double apart = bounds_apart(p, upstream, a);
-  diff_expect(apart <= limit, "%s (n %d), %s: friction bounds are %.2e from upstream's", p->name, p->n,
-              lcplug_solver_name(solver), apart);
+  diff_expect(apart <= limit, "%s (n %d), %s: friction bounds are %.2e from upstream's", p->name,
+              p->n, lcplug_solver_name(solver), apart);
 }
 
 static void check_strict(const diff_problem *p, const diff_answer *upstream, lcplug_solver solver,
@@ -403,7 +409,8 @@ void diff_check_strict(const diff_problem *p, const diff_limits *limits) {
   diff_problem *frozen = diff_problem_frozen(p, upstream->lo, upstream->hi);
   for (int k = 0; k < 2; k++) {
     check_strict(p, upstream, solvers[k], limits);
-    if (p->findex && diff_upstream_solved(upstream)) check_strict(frozen, upstream, solvers[k], limits);
+    if (p->findex && diff_upstream_solved(upstream))
+      check_strict(frozen, upstream, solvers[k], limits);
   }
   diff_problem_free(frozen);
   diff_answer_free(upstream);
@@ -437,8 +444,9 @@ void diff_check_first_order(const diff_problem *p, const diff_limits *limits) {
     diff_answer *a = diff_lcplug(p, solvers[k], 0);
     if (!a) continue;
     check_honest(p, a, solvers[k]);
-    diff_expect(a->residual <= limits->reach * (1 + 1e-9), "%s (n %d), %s: residual %.2e, expected %.0e",
-                p->name, p->n, lcplug_solver_name(solvers[k]), a->residual, limits->reach);
+    diff_expect(a->residual <= limits->reach * (1 + 1e-9),
+                "%s (n %d), %s: residual %.2e, expected %.0e", p->name, p->n,
+                lcplug_solver_name(solvers[k]), a->residual, limits->reach);
     if (limits->reach < 1) check_bounds(p, upstream, a, solvers[k], 1e-4);
     diff_answer_free(a);
     check_budgets(p, solvers[k]);

@@ -3,11 +3,11 @@
  * Problem.   Does lcplug answer what upstream answers?  With redundant contacts x is not unique, so
  *            x is never compared.  Unique is w = A x - b, once the bounds are given: it is the
  *            gradient of a convex function at its minimum over a box.
- * Method.    friction=ode freezes the friction bounds by a first solve, whose normal forces need not
- *            be unique either.  So each answer is judged by the bounds that its own solver froze,
- *            and w is compared on the problem that has upstream's bounds as constants.
- * Contract.  The natural residual is computed here a second time, from its formula; the library's own
- *            is compared with it and never trusted alone. */
+ * Method.    friction=ode freezes the friction bounds by a first solve, whose normal forces need
+ *            not be unique either.  So each answer is judged by the bounds that its own solver
+ *            froze, and w is compared on the problem that has upstream's bounds as constants.
+ * Contract.  The natural residual is computed here a second time, from its formula; the library's
+ *            own is compared with it and never trusted alone. */
 #ifndef LCPLUG_TESTS_DIFF_COMMON_H
 #define LCPLUG_TESTS_DIFF_COMMON_H
 

@@ -1,8 +1,8 @@
 /* diff_random.c - random problems into upstream's Dantzig and into every solver.
  *
  * A = J J^T + c 1 for a random J, b = -J v as in a physics engine: b lies in the range of A, so a
- * singular problem has a solution whatever its bounds.  Four kinds of matrix meet every kind of rows
- * that the ABI can express. */
+ * singular problem has a solution whatever its bounds.  Four kinds of matrix meet every kind of
+ * rows that the ABI can express. */
 #include "diff_common.h"
 #include "unit/support.h"
 
@@ -122,7 +122,8 @@ static void extreme_mu(diff_problem *p, diff_random *r) {
   static const double mu[] = {0, INFINITY, 0.5, 1e-12, 1e6};
   contacts(p, 0, 5, 0.1, 1, r);
   for (int i = 0; i < p->n; i++)
-    if (p->findex[i] >= 0) set_row(p, i, diff_between(r, -9, 0), mu[diff_below(r, 5)], p->findex[i]);
+    if (p->findex[i] >= 0)
+      set_row(p, i, diff_between(r, -9, 0), mu[diff_below(r, 5)], p->findex[i]);
 }
 
 static void constant_friction(diff_problem *p, diff_random *r) {
@@ -230,8 +231,8 @@ START_TEST(strict_solvers_agree_with_upstream) {
     diff_problem *p = make(_i / ROWS, _i % ROWS, size);
     if (kind->limits.reach < 1) {
       diff_answer *upstream = diff_upstream(p);
-      diff_expect(diff_upstream_solved(upstream), "%s: upstream has residual %.2e and %d errors", p->name,
-                  upstream->residual, upstream->errors);
+      diff_expect(diff_upstream_solved(upstream), "%s: upstream has residual %.2e and %d errors",
+                  p->name, upstream->residual, upstream->errors);
       diff_answer_free(upstream);
     }
     diff_check_strict(p, &kind->limits);

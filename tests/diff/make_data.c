@@ -1,7 +1,7 @@
 /* make_data.c - writes the records of tests/data: problems that upstream met in scenes.
  *
- * usage: make_data FOLDER.  The seeds are fixed and no time is stored, so that the same libode gives
- * the same files again. */
+ * usage: make_data FOLDER.  The seeds are fixed and no time is stored, so that the same libode
+ * gives the same files again. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,14 +50,16 @@ static int write_row(const data_row *row, const char *folder) {
     return 0;
   }
   diff_answer *upstream = diff_upstream(p);
-  lcplug_record record = {.problem = diff_view(p), .x = upstream->x, .errors = (uint32_t)upstream->errors};
+  lcplug_record record = {
+      .problem = diff_view(p), .x = upstream->x, .errors = (uint32_t)upstream->errors};
   snprintf(record.tag, sizeof record.tag, "%.63s", p->name);
   char path[4096];
   snprintf(path, sizeof path, "%s/%s.lcp", folder, row->file);
   lcplug_error error = lcplug_record_write(path, &record);
   if (error) fprintf(stderr, "%s: %s\n", path, lcplug_error_text(error));
   else
-    printf("%s  n %d  errors %d  residual %.1e\n", path, p->n, upstream->errors, upstream->residual);
+    printf("%s  n %d  errors %d  residual %.1e\n", path, p->n, upstream->errors,
+           upstream->residual);
   diff_answer_free(upstream);
   diff_problem_free(p);
   return !error;

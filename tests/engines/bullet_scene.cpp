@@ -182,6 +182,7 @@ static bool pile(Scene &s, int steps) {
 }
 
 int main(int count, char **arguments) {
-  static const named_scene<Scene> scenes[] = {{"tower", tower}, {"slope", slope}, {"chain", chain}, {"motor", motor}, {"pile", pile}};
+  static const named_scene<Scene> scenes[] = {
+      {"tower", tower}, {"slope", slope}, {"chain", chain}, {"motor", motor}, {"pile", pile}};
   return run_named(scenes, count, arguments);
 }

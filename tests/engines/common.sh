@@ -9,7 +9,8 @@ zeros=$folder/zeros.so
 "${CC:-cc}" -shared -fPIC -o "$zeros" "${abs_top_srcdir:-.}/tests/engines/zeros.c" ||
   skip "cannot make a shared object with ${CC:-cc}"
 
-# fallbacks NAME: how often the engine went to its next solver in run NAME; nothing if it cannot tell.
+# fallbacks NAME: how often the engine went to its next solver in run
+# NAME; nothing if it cannot tell.
 fallbacks() { awk '$1 == "fallbacks" { print $2 }' "$folder/$1.out"; }
 
 # doctor WHAT PROGRAM: lcplug doctor sees that the swap takes effect, and in which engine.
@@ -22,8 +23,8 @@ doctor() {
 # physics NAME: the run ended, and what it measured is right.
 physics() { is "$1: as mechanics says" 0 "$(status "$1")"; }
 
-# scene LABEL LIMIT COMMAND...: all checks of one scene; LIMIT: how far the poses may be from those of
-# the engine's own solver, "-" for scenes that part by rounding.
+# scene LABEL LIMIT COMMAND...: all checks of one scene; LIMIT: how far the poses may be from those
+# of the engine's own solver, "-" for scenes that part by rounding.
 scene() {
   local label=$1 limit=$2
   shift 2
@@ -36,7 +37,8 @@ scene() {
   is "$label: every problem is solved" "$(counted "$label-swapped" calls)" \
     "$(counted "$label-swapped" "solved by lcplug to the tolerance")"
   if [ "$limit" != - ]; then
-    less "$label: close to the engine's own solver" "$(apart "$label-plain" "$label-swapped")" "$limit"
+    less "$label: close to the engine's own solver" "$(apart "$label-plain" "$label-swapped")" \
+      "$limit"
   fi
   swapped "$label-again" - "$@"
   is "$label: twice the same bits, and silent" "$(out "$label-swapped")" \
@@ -46,13 +48,16 @@ scene() {
   is "$label: solver=upstream changes no bit" "$(out "$label-plain")" "$(out "$label-upstream")"
   run "$label-audited" env LCPLUG_PRELOAD="$preload" "$top/tools/lcplug" audit "$@"
   is "$label: lcplug audit changes no bit" "$(out "$label-plain")" "$(out "$label-audited")"
-  has "$label: lcplug audit has a verdict" "lcplug" "$(tail -n 1 "$folder/$label-audited.err" | grep upstream)"
+  has "$label: lcplug audit has a verdict" "lcplug" \
+    "$(tail -n 1 "$folder/$label-audited.err" | grep upstream)"
   run "$label-shadowed" env LCPLUG_PRELOAD="$preload" "$top/tools/lcplug" audit --return lcplug "$@"
-  is "$label: lcplug audit --return lcplug is lcplug run" "$(out "$label-swapped")" "$(out "$label-shadowed")"
+  is "$label: lcplug audit --return lcplug is lcplug run" "$(out "$label-swapped")" \
+    "$(out "$label-shadowed")"
   swapped "$label-coulomb" friction=coulomb "$@"
   physics "$label-coulomb"
 
-  # One sweep cannot meet a tight tolerance: upstream is asked, and what it gives up goes to the engine.
+  # One sweep cannot meet a tight tolerance: upstream is asked, and what it
+  # gives up goes to the engine.
   swapped "$label-misses" solver=pgs,max_iter=1,tol=1e-14,fallback=upstream,stats=1 "$@"
   physics "$label-misses"
   run "$label-zeros" env LD_PRELOAD="$zeros" "$@"

@@ -2,11 +2,12 @@
 //
 // usage: dart_scene SCENE [STEPS]
 //   tower   five boxes on top of each other stay where they are
-//   slope   boxes at rest on slopes below and above the friction angle: they stick, or slide as
-//   Coulomb says limit   a hinge falls to its limit and stays there; joint limits are rows of the
-//   same problem loop    a rod on a hinge whose other end is held by a ball joint constraint: it
-//   stays level servo   a hinge is brought to a speed by a servo of bounded force pile    eight
-//   boxes fall into a heap: none falls through the floor
+//   slope   boxes at rest on slopes below and above the friction angle: they stick, or
+//           slide as Coulomb says
+//   limit   a hinge falls to its limit and stays there; joint limits are rows of the same problem
+//   loop    a rod on a hinge whose other end is held by a ball joint constraint: it stays level
+//   servo   a hinge is brought to a speed by a servo of bounded force
+//   pile    eight boxes fall into a heap: none falls through the floor
 //
 // The last line tells how often DART went to its second solver.
 #include <dart/dart.hpp>
@@ -121,8 +122,8 @@ static bool tower(Scene &s, int steps) {
   return right;
 }
 
-// One slope for all boxes, so each angle is a friction coefficient of its own: tan(angle) against
-// mu.
+// One slope for all boxes, so each angle is a friction coefficient of
+// its own: tan(angle) against mu.
 static bool slope(Scene &s, int steps) {
   static const double mus[] = {0.2, 0.4, 0.55, 0.7, 0.9};
   const double angle = 30 * M_PI / 180; // tan 0.577

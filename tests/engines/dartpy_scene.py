@@ -13,7 +13,8 @@ STEP = 0.002
 
 def add_box(world, size, at, friction, free=True):
     skeleton = dart.dynamics.Skeleton("body%d" % world.getNumSkeletons())
-    create = skeleton.createFreeJointAndBodyNodePair if free else skeleton.createWeldJointAndBodyNodePair
+    create = (skeleton.createFreeJointAndBodyNodePair if free
+              else skeleton.createWeldJointAndBodyNodePair)
     joint, body = create()
     shape = dart.dynamics.BoxShape(size)
     node = body.createShapeNode(shape)
@@ -42,7 +43,8 @@ def tower(world):
     bodies = [add_box(world, [1, 1, 1], [0.02 * i, 0, 0.5 + i], 0.5) for i in range(4)]
     for _ in range(200):
         world.step()
-    right = [measured("height of the box", place(body)[2], 0.5 + i, 0.02) for i, body in enumerate(bodies)]
+    right = [measured("height of the box", place(body)[2], 0.5 + i, 0.02)
+             for i, body in enumerate(bodies)]
     return bodies, all(right)
 
 

@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
-// A named scene: builds itself in the engine's `Scene`, steps it (0: as often as it likes), and tells
-// whether what it measured is right.
+// A named scene: builds itself in the engine's `Scene`, steps it (0: as often as it likes), and
+// tells whether what it measured is right.
 template <class Scene> struct named_scene {
   const char *name;
   bool (*run)(Scene &, int steps);

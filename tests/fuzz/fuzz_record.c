@@ -1,7 +1,7 @@
 /* fuzz_record.c - whatever bytes a file has, reading it ends with a record or a message.
  *
- * For libFuzzer; tests/fuzz_readers.sh builds and runs it.  All formats come in through the one reader.
- * Every input is read twice: as it is, and with the checksums of a record made right. */
+ * For libFuzzer; tests/fuzz_readers.sh builds and runs it.  All formats come in through the one
+ * reader. Every input is read twice: as it is, and with the checksums of a record made right. */
 #define _GNU_SOURCE
 #include <lcplug/record.h>
 
@@ -28,7 +28,8 @@ static void check_record(const lcplug_record *record) {
   snprintf(name, sizeof name, "fuzz-%ld.out", (long)getpid());
   snprintf(path, sizeof path, "./%s", name);
   for (int format = LCPLUG_FORMAT_RECORD; format <= LCPLUG_FORMAT_MATRIX_MARKET; format++) {
-    lcplug_error error = lcplug_record_write_as(path, record, (lcplug_format)format, message, sizeof message);
+    lcplug_error error = lcplug_record_write_as(path, record, (lcplug_format)format, message,
+                                                sizeof message);
     if (error == LCPLUG_ERROR_FORMAT) continue; /* such a problem has no place there */
     if (error || lcplug_record_read(path, &copy, message, sizeof message)) abort();
     if (copy->problem.n != record->problem.n) abort();
@@ -44,7 +45,8 @@ static void read_bytes(const uint8_t *data, size_t size) {
   if (file < 0) file = memfd_create("fuzz", 0);
   snprintf(path, sizeof path, "/proc/self/fd/%d", file);
   if (ftruncate(file, 0) || pwrite(file, data, size, 0) != (ssize_t)size) abort();
-  if (lcplug_record_read(path, &record, message, sizeof message)) check_refusal(record, message, path);
+  if (lcplug_record_read(path, &record, message, sizeof message))
+    check_refusal(record, message, path);
   else check_record(record);
   lcplug_record_free(record);
 }

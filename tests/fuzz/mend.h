@@ -1,5 +1,6 @@
 /* mend.h - makes the checksums of a damaged record right again, so that what lies behind them is
- * reached.  CRC-32 bit by bit, written down from its definition and not from the code under test. */
+ * reached.  CRC-32 bit by bit, written down from its definition and not
+ * from the code under test. */
 #ifndef LCPLUG_TESTS_MEND_H
 #define LCPLUG_TESTS_MEND_H
 

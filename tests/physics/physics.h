@@ -2,10 +2,10 @@
  *
  * Problem.   Is what a friction model computes what Coulomb's law says, in a real ODE program: real
  *            collision detection, dWorldStep, real time steps?
- * Method.    This program defines dxSolveLCP, so that libode calls it here, and hands each problem to
- *            the solver of the present model: upstream's own, or lcplug with one of its four friction
- *            models and otherwise default settings.  An experiment builds a scene, steps it and
- *            returns what it has measured; what theory says of it is a function beside it.
+ * Method.    This program defines dxSolveLCP, so that libode calls it here, and hands each problem
+ *            to the solver of the present model: upstream's own, or lcplug with one of its four
+ *            friction models and otherwise default settings.  An experiment builds a scene, steps
+ *            it and returns what it has measured; what theory says of it is a function beside it.
  * Contract.  One thread.  Call physics_begin first.  The same model, the same numbers. */
 #ifndef LCPLUG_TESTS_PHYSICS_H
 #define LCPLUG_TESTS_PHYSICS_H
@@ -48,8 +48,8 @@ void physics_keep_misses(const char *folder);
 #define PHYSICS_MU 0.5
 #define DEGREES (3.14159265358979323846 / 180)
 
-/* A flat box thrown along a plane, at `angle` degrees to the friction axes; or laid on a moving belt,
- * then `speed` is the belt's. */
+/* A flat box thrown along a plane, at `angle` degrees to the friction axes; or laid on a moving
+ * belt, then `speed` is the belt's. */
 typedef struct slide_setup {
   double angle, speed, step, seconds;
 } slide_setup;
@@ -70,8 +70,8 @@ slide_result physics_belt(const slide_setup *setup);
 double theory_slide_speed(double speed, double seconds);
 double theory_slide_distance(double speed);
 
-/* A box that lies at rest on a slope of `slope` (its tangent), whose fall line is at `heading` degrees
- * to the friction axes.  How far it slides in `seconds`. */
+/* A box that lies at rest on a slope of `slope` (its tangent), whose fall line is at `heading`
+ * degrees to the friction axes.  How far it slides in `seconds`. */
 double physics_slope(double slope, double heading, double seconds);
 double theory_slope_distance(double slope, double seconds);
 
@@ -118,7 +118,8 @@ double physics_arch(int stones, double thickness, double seconds);
 enum { ENERGY_SAMPLES = 128 };
 
 typedef struct energy_result {
-  double growth; /* the largest rise above an earlier value, as a fraction of the first */
+  /* the largest work of the contacts in one step, as a fraction of the first energy */
+  double growth;
   double left;   /* at the end, as a fraction of the first */
   double sample[ENERGY_SAMPLES];
 } energy_result;

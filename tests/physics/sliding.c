@@ -1,7 +1,8 @@
 /* sliding.c - boxes that slide: thrown, on a slope, on a belt.
  *
- * ODE's integrator changes velocities first, so a constant force gives the exact speed at every step;
- * ways are longer or shorter than in theory by half a step's, which the steps below keep under 0.5 %. */
+ * ODE's integrator changes velocities first, so a constant force gives the exact speed
+ * at every step; ways are longer or shorter than in theory by half a step's, which the
+ * steps below keep under 0.5 %. */
 #include <math.h>
 #include <stddef.h>
 

@@ -30,15 +30,17 @@ double physics_tower(int boxes, double seconds) {
   return largest_move(stage_create("tower", boxes, step), seconds);
 }
 
-double physics_wall(int rows, double seconds) { return largest_move(stage_create("wall", rows, step), seconds); }
+double physics_wall(int rows, double seconds) {
+  return largest_move(stage_create("wall", rows, step), seconds);
+}
 
 /* ---- card house ------------------------------------------------------------------------------ */
 
 static const double card_length = 1, card_width = 0.6, card_thickness = 0.02;
 static const double lean = 15 * PI / 180;
 
-/* A card in the plane y = 0 that leans to the right (side 1) or left (-1), its lowest edge at height
- * `foot`, its upper inner edge above x. */
+/* A card in the plane y = 0 that leans to the right (side 1) or left (-1), its lowest edge at
+ * height `foot`, its upper inner edge above x. */
 static void add_leaning(scene *s, double x, double foot, int side) {
   double c = cos(lean), t = sin(lean);
   double above = 0.5 * (card_length * c + card_thickness * t); /* of the centre over the foot */
@@ -50,8 +52,8 @@ static void add_leaning(scene *s, double x, double foot, int side) {
   dBodySetRotation(card, R);
 }
 
-/* Each storey: pairs that lean on one another, and a long card flat on their tops.  Whatever they bear,
- * the feet need a friction of at most tan(lean) = 0.27. */
+/* Each storey: pairs that lean on one another, and a long card flat on their tops.  Whatever they
+ * bear, the feet need a friction of at most tan(lean) = 0.27. */
 double physics_cards(int storeys, double seconds) {
   scene *s = stage_create("empty", 1, step);
   if (!s) return NAN;
@@ -78,8 +80,8 @@ double physics_cards(int storeys, double seconds) {
 /* ---- arch ------------------------------------------------------------------------------------ */
 
 /* Stones are wedges, which ODE's colliders do not know: their contacts are made here.  Stone i lies
- * between the joints at angles pi i / count and pi (i + 1) / count of a half circle in the x-z plane.
- * Its body's frame has x pointing outward along the stone's own middle. */
+ * between the joints at angles pi i / count and pi (i + 1) / count of a half circle in the x-z
+ * plane. Its body's frame has x pointing outward along the stone's own middle. */
 typedef struct arch {
   int count;
   double thickness, depth;

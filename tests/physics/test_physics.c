@@ -21,7 +21,8 @@ static void near(double value, double theory, double part) {
   ck_assert_double_le(fabs(value - theory), part * fabs(theory));
 }
 
-/* A box thrown at 3 m/s loses mu g t and stops after v^2 / (2 mu g), straight ahead, on the ground. */
+/* A box thrown at 3 m/s loses mu g t and stops after v^2 / (2 mu g),
+ * straight ahead, on the ground. */
 START_TEST(thrown_box_obeys_coulomb_in_every_direction) {
   slide_setup setup = {.angle = 5 * _i, .speed = 3, .step = 0.004, .seconds = 0.7};
   slide_result r = physics_slide(&setup);
@@ -71,13 +72,15 @@ START_TEST(thrown_ball_ends_up_rolling) {
 }
 END_TEST
 
-/* A contact that is open by less than rounding is none to ODE, and a brick then drops by g h^2 = 1 mm. */
+/* A contact that is open by less than rounding is none to ODE, and a body
+ * then drops by g h^2 = 1 mm. */
 START_TEST(buildings_stand) {
-  const double few_drops = 5e-3;
-  ck_assert_double_le(physics_tower(6, 1), few_drops);
-  ck_assert_double_le(physics_wall(3, 0.5), few_drops);
-  ck_assert_double_le(physics_cards(2, 0.5), few_drops);
-  ck_assert_double_le(physics_arch(11, 0.12, 1), few_drops);
+  const double one_drop = 1e-3;
+  ck_assert_double_le(physics_tower(6, 1), one_drop);
+  ck_assert_double_le(physics_wall(4, 0.5), one_drop);
+  ck_assert_double_le(physics_cards(2, 0.5), one_drop);
+  ck_assert_double_le(physics_cards(3, 0.5), one_drop);
+  ck_assert_double_le(physics_arch(11, 0.12, 1), one_drop);
 }
 END_TEST
 
@@ -87,9 +90,15 @@ START_TEST(thin_arch_falls) {
 }
 END_TEST
 
+/* A contact whose velocity is wrong by a part of what it was has a power that is wrong by the
+ * same part, and all contacts together work no more than the energy that there is: so the
+ * tolerance is the bound.  That is 1e-10 for boxes and 1e-8 for cones (rounding gives 1e-15, an
+ * ERP of 1e-5 already 6e-8). */
 START_TEST(heap_never_gains_energy) {
+  physics_model model = (physics_model)_i;
+  physics_use(model);
   energy_result r = physics_pile(12, 1);
-  ck_assert_double_le(r.growth, 1e-6);
+  ck_assert_double_le(r.growth, model == CONE || model == COULOMB ? 1e-8 : 1e-10);
   ck_assert_double_lt(r.left, 0.9);
 }
 END_TEST
@@ -135,6 +144,6 @@ int main(void) {
   tcase_add_test(standing, buildings_stand);
   tcase_add_test(standing, thin_arch_falls);
   TCase *energy = inside_ode(suite, "energy");
-  tcase_add_test(energy, heap_never_gains_energy);
+  tcase_add_loop_test(energy, heap_never_gains_energy, ODE, MODELS);
   return support_run(suite);
 }

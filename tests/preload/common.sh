@@ -44,9 +44,10 @@ $3" ;;
   esac
 }
 
-# less WHAT A B: A < B as numbers; a NaN is never less.
+# less WHAT A B: A < B, and both are numbers: neither a NaN nor nothing at all is less.
 less() {
-  if awk -v a="$2" -v b="$3" 'BEGIN { exit !(a + 0 < b + 0 && a != "nan" && a != "-nan") }'; then
+  if awk -v a="$2" -v b="$3" 'BEGIN { number = "^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$"
+    exit !(a ~ number && b ~ number && a + 0 < b + 0) }'; then
     ok "$1"
   else
     not_ok "$1" "$2 is not less than $3"
@@ -58,8 +59,9 @@ finish() {
   exit 0
 }
 
-# run NAME COMMAND...: runs the command for at most two minutes; NAME.out, NAME.err and NAME.status in
-# $folder keep what it did.  The outer redirection is for this shell's own word on a program that dies.
+# run NAME COMMAND...: runs the command for at most two minutes; NAME.out, NAME.err and
+# NAME.status in $folder keep what it did.  The outer redirection is for this shell's own
+# word on a program that dies.
 run() {
   local name=$1
   shift
@@ -67,8 +69,9 @@ run() {
   echo $? >"$folder/$name.status"
 }
 
-# python_with MODULE: sets $python to an interpreter that can import it.  The first python3 may be one
-# that knows nothing of the system's packages, or a wrapper script, which would be preloaded, too.
+# python_with MODULE: sets $python to an interpreter that can import it.  The first
+# python3 may be one that knows nothing of the system's packages, or a wrapper script,
+# which would be preloaded, too.
 python_with() {
   local candidate
   for candidate in ${PYTHON:-} python3 /usr/bin/python3; do
@@ -95,11 +98,27 @@ swapped() {
   fi
 }
 
+# close_to_upstream RUN ARGUMENT...: with each solver, RUN NAME SETTINGS ARGUMENT... ends well, has
+# hit the swap, and leaves the bodies where the run "plain" has left them.
+close_to_upstream() {
+  local run=$1 solver limit
+  shift
+  for solver in exact auto pgs apgd; do
+    "$run" "$solver" "solver=$solver,stats=1" "$@"
+    is "$solver: exit status" 0 "$(status "$solver")"
+    less "$solver: swap is hit" 0 "$(counted "$solver" calls)"
+    limit=1e-6
+    case $solver in pgs | apgd) limit=1e-3 ;; esac
+    less "$solver: close to upstream" "$(apart plain "$solver")" "$limit"
+  done
+}
+
 out() { cat "$folder/$1.out"; }
 err() { cat "$folder/$1.err"; }
 status() { cat "$folder/$1.status"; }
 
-# counted NAME WORDS: the number before these words in the summary of run NAME; 0 if it is not there.
+# counted NAME WORDS: the number before these words in the summary of
+# run NAME; 0 if it is not there.
 counted() {
   awk -v words="$2" 'index($0, "lcplug: ") == 1 { number = $2; $1 = $2 = ""; sub(/^ */, "")
     if ($0 == words) { print number; found = 1 } } END { if (!found) print 0 }' "$folder/$1.err"

@@ -28,7 +28,8 @@ typedef struct problem {
 static problem sound_problem(void) {
   problem p = {.n = N};
   for (int i = 0; i < N; i++) {
-    for (int j = 0; j < STRIDE; j++) p.A[i * STRIDE + j] = j > i ? NAN : i == j ? 4 + i : 0.3 * (i - j) - 0.7;
+    for (int j = 0; j < STRIDE; j++)
+      p.A[i * STRIDE + j] = j > i ? NAN : i == j ? 4 + i : 0.3 * (i - j) - 0.7;
     p.bx[2 * i] = i % 3 ? 1 - 0.5 * i : 3 + i;
     p.lh[2 * i] = i % 3 ? -0.5 : 0;
     p.lh[2 * i + 1] = i % 3 ? 0.5 : INFINITY;
@@ -85,8 +86,8 @@ static int solve_and_print(problem *p) {
           1 << 20, NULL, NULL);
   if (!arena) return 1;
   arena[0] = arena[1];
-  _Z10dxSolveLCPP22dxWorldProcessMemArenajPdS1_S1_jS1_Pi(arena, p->n, p->A, p->bx, p->w, p->nub, p->lh,
-                                                         p->findex);
+  _Z10dxSolveLCPP22dxWorldProcessMemArenajPdS1_S1_jS1_Pi(arena, p->n, p->A, p->bx, p->w, p->nub,
+                                                         p->lh, p->findex);
   int finite = 1;
   for (int i = 0; i < N; i++) {
     printf("%.17g\n", p->bx[2 * i + 1]);

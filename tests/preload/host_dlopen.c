@@ -38,8 +38,8 @@ static void add_contacts(void *data, dGeomID first, dGeomID second) {
   int count = ode.dCollide_(first, second, 4, &contact[0].geom, sizeof *contact);
   for (int i = 0; i < count; i++) {
     contact[i].surface = (dSurfaceParameters){.mode = dContactApprox1, .mu = 0.5};
-    ode.dJointAttach_(ode.dJointCreateContact_(world, contacts, &contact[i]), ode.dGeomGetBody_(first),
-                      ode.dGeomGetBody_(second));
+    ode.dJointAttach_(ode.dJointCreateContact_(world, contacts, &contact[i]),
+                      ode.dGeomGetBody_(first), ode.dGeomGetBody_(second));
   }
 }
 

@@ -1,10 +1,10 @@
 /* host_fenv.c - a host with a floating-point environment of its own.
  *
  * usage: host_fenv [quiet|hostile]
- * Calls the solver as ODE does, in double and (if somebody defines that symbol) in single precision,
- * and prints the answers to the last bit.
- * `hostile` does so with traps for invalid operations, divisions by zero and overflows, upward
- * rounding, flush to zero and a raised flag; it then checks that this environment is still there.
+ * Calls the solver as ODE does, in double and (if somebody defines that symbol) in single
+ * precision, and prints the answers to the last bit. `hostile` does so with traps for invalid
+ * operations, divisions by zero and overflows, upward rounding, flush to zero and a raised flag; it
+ * then checks that this environment is still there.
  *
  * usage: host_fenv scene [traps]
  * Steps a scene with dWorldStep, with those traps set or not.  Exit status 4: the environment
@@ -54,7 +54,8 @@ static int is_hostile(unsigned word) {
 
 enum { N = 12, STRIDE = 12 };
 
-typedef void solver_double(void *, unsigned, double *, double *, double *, unsigned, double *, int *);
+typedef void solver_double(void *, unsigned, double *, double *, double *, unsigned, double *,
+                           int *);
 typedef void solver_single(void *, unsigned, float *, float *, float *, unsigned, float *, int *);
 
 typedef struct problem {
@@ -67,7 +68,8 @@ typedef struct problem {
 static problem make_problem(double mu) {
   problem p = {.findex = {0}};
   for (int i = 0; i < N; i++) {
-    for (int j = 0; j <= i; j++) p.A[i * STRIDE + j] = i == j ? 3.1 : 1.0 / (1 + (i + 2 * j) % 7) - 0.4;
+    for (int j = 0; j <= i; j++)
+      p.A[i * STRIDE + j] = i == j ? 3.1 : 1.0 / (1 + (i + 2 * j) % 7) - 0.4;
     p.A[i * STRIDE] = i == 0 ? 3.1 : 1e-40 * i;
     p.bx[2 * i] = i % 3 ? 0.3 * i - 1.7 : 1.0 / 3 + i;
     p.lh[2 * i] = i % 3 ? -mu : 0;
@@ -83,8 +85,9 @@ static void *find(const char *symbol) { return dlsym(RTLD_DEFAULT, symbol); }
 
 static void *new_arena(void) {
   typedef void *function(size_t, const void *, const void *);
-  function *create = (function *)find("_Z39dxAllocateTemporaryWorldProcessMemArenamPK27dxWorldProcess"
-                                      "MemoryManagerPK31dxWorldProcessMemoryReserveInfo");
+  function *create = (function *)find(
+      "_Z39dxAllocateTemporaryWorldProcessMemArenamPK27dxWorldProcess"
+      "MemoryManagerPK31dxWorldProcessMemoryReserveInfo");
   void **arena = create ? create(1 << 20, NULL, NULL) : NULL;
   if (arena) arena[0] = arena[1];
   return arena;
@@ -94,7 +97,8 @@ static void *new_arena(void) {
  * would else differ by its own rounding.  Returns whether the environment was kept. */
 static int call_double(void *arena, problem *p, int hostile) {
   static solver_double *solve;
-  if (!solve) solve = (solver_double *)find("_Z10dxSolveLCPP22dxWorldProcessMemArenajPdS1_S1_jS1_Pi");
+  if (!solve)
+    solve = (solver_double *)find("_Z10dxSolveLCPP22dxWorldProcessMemArenajPdS1_S1_jS1_Pi");
   if (!hostile) {
     solve(arena, N, p->A, p->bx, NULL, 0, p->lh, p->findex);
     return 1;

@@ -40,8 +40,8 @@ static int print_bodies(scene *s) {
   int finite = 1;
   for (int i = 0; i < scene_bodies(s); i++) {
     const dReal *at = dBodyGetPosition(scene_body(s, i)), *q = dBodyGetQuaternion(scene_body(s, i));
-    printf("body %d %.17g %.17g %.17g  %.17g %.17g %.17g %.17g\n", i, at[0], at[1], at[2], q[0], q[1],
-           q[2], q[3]);
+    printf("body %d %.17g %.17g %.17g  %.17g %.17g %.17g %.17g\n", i, at[0], at[1], at[2], q[0],
+           q[1], q[2], q[3]);
     for (int k = 0; k < 4; k++) finite &= (k == 3 || isfinite(at[k])) && isfinite(q[k]);
   }
   return finite;

@@ -5,8 +5,8 @@
  *   worlds   steps the same worlds at once, a thread each, prints the same
  *   pool     one world whose islands are solved by a pool of four threads
  *   waves    threads come and go; prints how many KiB the process grew by after the first waves
- *   fork     forks in the middle of the run, while another thread is solving; parent and child go on
- *            and print the same poses
+ *   fork     forks in the middle of the run, while another thread is solving; parent and child
+ *            go on and print the same poses
  *
  * Exit status 3: a number that is none. */
 #include <math.h>
@@ -31,8 +31,8 @@ static int print_poses(scene *s, FILE *out) {
   int finite = 1;
   for (int i = 0; i < scene_bodies(s); i++) {
     const dReal *at = dBodyGetPosition(scene_body(s, i)), *q = dBodyGetQuaternion(scene_body(s, i));
-    fprintf(out, "body %d %.17g %.17g %.17g  %.17g %.17g %.17g %.17g\n", i, at[0], at[1], at[2], q[0],
-            q[1], q[2], q[3]);
+    fprintf(out, "body %d %.17g %.17g %.17g  %.17g %.17g %.17g %.17g\n", i, at[0], at[1], at[2],
+            q[0], q[1], q[2], q[3]);
     finite &= isfinite(at[0]) && isfinite(at[1]) && isfinite(at[2]) && isfinite(q[0]);
   }
   return finite;

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# preload_bad_input.sh - NaN, infinities, crossed bounds, wild indices through the ABI, where no error
-# can be returned: never a crash, never a number that is none, upstream's answer where that is one.
+# preload_bad_input.sh - NaN, infinities, crossed bounds, wild indices through the ABI,
+# where no error can be returned: never a crash, never a number that is none,
+# upstream's answer where that is one.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
 host=$hosts/host_bad_input
 [ -x "$host" ] || skip "no program $host"
 
-# What lcplug refuses to solve: the summary counts it, and upstream gets the call if it can survive it.
-# The others have an answer: an interval without zero, friction on friction, a row that nothing moves.
+# What lcplug refuses to solve: the summary counts it, and upstream gets the call if it
+# can survive it. The others have an answer: an interval without zero, friction on
+# friction, a row that nothing moves.
 refused=" nan_in_A infinity_in_A nan_in_b infinity_in_b nan_in_lo nan_in_hi nan_for_mu lo_above_hi \
-lo_at_plus_infinity findex_out_of_range findex_largest findex_to_itself negative_diagonal negative_n "
+lo_at_plus_infinity findex_out_of_range findex_largest findex_to_itself \
+negative_diagonal negative_n "
 # What upstream reads beyond its arrays for is an answer by luck.
 lucky=" findex_out_of_range findex_largest "
 
@@ -33,8 +36,8 @@ for case in $("$host"); do
       is "$name: upstream's answer" "$(out plain)" "$(out swapped)"
     fi
   done
-  # A miss asks upstream, which ends the process on bounds that do not enclose 0, even where it ignores
-  # them: it must not be asked then.
+  # A miss asks upstream, which ends the process on bounds that do not enclose 0, even where it
+  # ignores them: it must not be asked then.
   swapped missed solver=pgs,max_iter=1,tol=1e-15,fallback=upstream,stats=1 "$host" "$case"
   if [ "$(status missed)" = 0 ]; then ok "$case: survives a fallback"; else
     not_ok "$case: survives a fallback, exit status $(status missed)" "$(err missed)"

@@ -17,7 +17,8 @@ is "empty is unset" "$(out unset)" "$(out empty)"
 # ---- help -----------------------------------------------------------------------------------
 
 swapped help help=1 "$host" "${arguments[@]}"
-for option in solver friction tol max_iter time_limit matrix omega sweep splitting fallback quickstep stats warn help; do
+for option in solver friction tol max_iter time_limit matrix omega sweep splitting fallback \
+  quickstep stats warn help; do
   if grep -q "^ *$option  *[^ ]" "$folder/help.err"; then
     ok "help lists $option"
   else

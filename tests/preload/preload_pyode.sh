@@ -22,14 +22,7 @@ is "every call went to it" "$(counted judged calls)" "$(counted judged "answered
 swapped unset - "$python" "$script"
 is "unset: exit status" 0 "$(status unset)"
 is "unset: silent" "" "$(err unset)"
-for solver in exact auto pgs apgd; do
-  swapped "$solver" "solver=$solver,stats=1" "$python" "$script"
-  is "$solver: exit status" 0 "$(status "$solver")"
-  less "$solver: swap is hit" 0 "$(counted "$solver" calls)"
-  limit=1e-6
-  case $solver in pgs | apgd) limit=1e-3 ;; esac
-  less "$solver: close to upstream" "$(apart plain "$solver")" "$limit"
-done
+close_to_upstream swapped "$python" "$script"
 is "unset is auto" "$(out auto)" "$(out unset)"
 
 # One sweep cannot meet a tight tolerance: every call falls back on upstream.

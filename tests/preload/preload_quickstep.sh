@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# preload_quickstep.sh - quickstep=step: a program that calls dWorldQuickStep gets dWorldStep and with
-# it our solver; unless that is asked for, its step is the one that it always was.
+# preload_quickstep.sh - quickstep=step: a program that calls dWorldQuickStep gets dWorldStep and
+# with it our solver; unless that is asked for, its step is the one that it always was.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -12,7 +12,9 @@ for kind in tower boxes ragdoll vehicles; do
   scene=("$kind" cfm=1e-5 steps=60)
   plain "$kind-step" "$host" "${scene[@]}"
   plain "$kind-quick" "$host" "${scene[@]}" quick=20
-  if [ "$(out "$kind-step")" = "$(out "$kind-quick")" ]; then not_ok "$kind: the two steps differ"; fi
+  if [ "$(out "$kind-step")" = "$(out "$kind-quick")" ]; then
+    not_ok "$kind: the two steps differ"
+  fi
 
   swapped "$kind-off" stats=1 "$host" "${scene[@]}" quick=20
   is "$kind: off, no bit changes" "$(out "$kind-quick")" "$(out "$kind-off")"
@@ -25,7 +27,8 @@ for kind in tower boxes ragdoll vehicles; do
   less "$kind: the solver is asked" 0 "$(counted "$kind-on" calls)"
 
   swapped "$kind-upstream" quickstep=step,solver=upstream "$host" "${scene[@]}" quick=20
-  is "$kind: on, solver=upstream is the engine's dWorldStep" "$(out "$kind-step")" "$(out "$kind-upstream")"
+  is "$kind: on, solver=upstream is the engine's dWorldStep" "$(out "$kind-step")" \
+    "$(out "$kind-upstream")"
 
   swapped "$kind-never" quickstep=step,stats=1 "$host" "${scene[@]}"
   is "$kind: dWorldStep itself is not counted" 0 "$(counted "$kind-never" "$redirected")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# preload_symbols.sh - what the preload objects bring into a host: the symbols of compat/symbols.h, no
-# library but the C library's own, and of that, in the plug, nothing that a guest must not touch.
+# preload_symbols.sh - what the preload objects bring into a host: the symbols of compat/symbols.h,
+# no library but the C library's own, and of that, in the plug, nothing that a guest must not touch.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -8,7 +8,8 @@ if ! command -v nm >/dev/null || ! command -v readelf >/dev/null; then skip "no 
 list=${abs_top_srcdir:-.}/compat/symbols.h
 [ -f "$list" ] || skip "no $list"
 
-listed=$(sed -n 's/^[[:space:]]*X([[:space:]]*\([A-Za-z_][A-Za-z0-9_]*\)[[:space:]]*,.*/\1/p' "$list" | sort)
+name='[A-Za-z_][A-Za-z0-9_]*'
+listed=$(sed -En "s/^[[:space:]]*X\([[:space:]]*($name)[[:space:]]*,.*/\1/p" "$list" | sort)
 less "compat/symbols.h lists symbols" 5 "$(printf '%s\n' "$listed" | grep -c .)"
 
 # The plug, and the witness of capture and audit.

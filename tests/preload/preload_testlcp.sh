@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# preload_testlcp.sh - ODE's own solver test, dTestSolveLCP, on our solvers: w is asked for, nub is 50,
-# and zeros are expected to be zeros.
+# preload_testlcp.sh - ODE's own solver test, dTestSolveLCP, on our solvers: w is asked for, nub is
+# 50, and zeros are expected to be zeros.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -22,7 +22,8 @@ expected=$(out plain | sed 's/time=.*//')
 
 # A matrix A A' of random numbers has no good condition: pgs and apgd need a fallback to be exact.
 for settings in - solver=auto solver=exact solver=upstream \
-  solver=pgs,tol=1e-13,max_iter=20,fallback=exact solver=apgd,tol=1e-13,max_iter=20,fallback=exact; do
+  solver=pgs,tol=1e-13,max_iter=20,fallback=exact \
+  solver=apgd,tol=1e-13,max_iter=20,fallback=exact; do
   name=${settings%%,*}
   [ "$name" != - ] || name="unset"
   swapped "$name" "$settings" "$host"

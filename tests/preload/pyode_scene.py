@@ -1,4 +1,4 @@
-"""A pyode program: boxes and balls fall on a floor and on one another; prints where they come to lie.
+"""A pyode program: boxes and balls fall on a floor and on one another; prints where they lie.
 
 Python opens the ode module with RTLD_LOCAL, so libode is not in the process's global symbols.
 usage: pyode_scene.py [STEPS [quick]]

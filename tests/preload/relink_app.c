@@ -41,8 +41,8 @@ int main(void) {
   }
   for (int i = 0; i < BODIES; i++) {
     const dReal *at = dBodyGetPosition(body[i]), *q = dBodyGetQuaternion(body[i]);
-    printf("body %d %.17g %.17g %.17g  %.17g %.17g %.17g %.17g\n", i, at[0], at[1], at[2], q[0], q[1],
-           q[2], q[3]);
+    printf("body %d %.17g %.17g %.17g  %.17g %.17g %.17g %.17g\n", i, at[0], at[1], at[2], q[0],
+           q[1], q[2], q[3]);
   }
   dJointGroupDestroy(contacts);
   dSpaceDestroy(space);

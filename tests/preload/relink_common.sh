@@ -16,7 +16,9 @@ ode_static=${ODE_STATIC_LIBS:-}
 mkdir "$folder/pkglib"
 ln -s "$preload" "$folder/pkglib/"
 for archive in wrap replace; do
-  if [ -f "$top/liblcplug-$archive.a" ]; then ln -s "$top/liblcplug-$archive.a" "$folder/pkglib/"; fi
+  if [ -f "$top/liblcplug-$archive.a" ]; then
+    ln -s "$top/liblcplug-$archive.a" "$folder/pkglib/"
+  fi
 done
 cp "$source_folder/tests/preload/relink_app.c" "$folder/app.c"
 
@@ -66,14 +68,7 @@ check_swap() {
   run unset "$folder/app"
   is "unset: exit status" 0 "$(status unset)"
   is "unset: silent" "" "$(err unset)"
-  for solver in auto exact pgs apgd; do
-    relinked "$solver" "solver=$solver,stats=1"
-    is "$solver: exit status" 0 "$(status "$solver")"
-    less "$solver: swap is hit" 0 "$(counted "$solver" calls)"
-    limit=1e-6
-    case $solver in pgs | apgd) limit=1e-3 ;; esac
-    less "$solver: close to upstream" "$(apart plain "$solver")" "$limit"
-  done
+  close_to_upstream relinked
   is "unset is auto" "$(out auto)" "$(out unset)"
 }
 
@@ -81,7 +76,8 @@ check_swap() {
 check_upstream() {
   relinked upstream solver=upstream,stats=1
   is "solver=upstream changes no bit" "$(out plain)" "$(out upstream)"
-  is "solver=upstream answers every call" "$(counted upstream calls)" "$(counted upstream "answered by upstream")"
+  is "solver=upstream answers every call" "$(counted upstream calls)" \
+    "$(counted upstream "answered by upstream")"
   relinked fallback solver=pgs,max_iter=1,tol=1e-14,fallback=upstream,stats=1
   less "a miss asks upstream" 0 "$(counted fallback "asked upstream after a miss")"
   less "fallback: close to upstream" "$(apart plain fallback)" 1e-6

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# relink_replace.sh - doc/relink.md, third recipe: static libode.a, our solver in place of upstream's.
+# relink_replace.sh - doc/relink.md, third recipe: static libode.a, our
+# solver in place of upstream's.
 # shellcheck source-path=SCRIPTDIR source=relink_common.sh
 . "$(dirname "$0")/relink_common.sh"
 
@@ -12,8 +13,9 @@ check_swap
 # Nobody to ask: the best iterate is kept, and the program goes on.
 relinked missed solver=pgs,max_iter=1,tol=1e-14,fallback=upstream,stats=1
 is "a miss: exit status" 0 "$(status missed)"
-is "a miss keeps our best iterate" "$(counted missed calls)" \
-  "$(($(counted missed "kept although above the tolerance") + $(counted missed "solved by lcplug to the tolerance")))"
+kept=$(counted missed "kept although above the tolerance")
+solved=$(counted missed "solved by lcplug to the tolerance")
+is "a miss keeps our best iterate" "$(counted missed calls)" "$((kept + solved))"
 is "upstream is not in the program" 0 "$(counted missed "answered by upstream")"
 if command -v nm >/dev/null; then
   is "upstream's code is not linked" "" "$(nm "$folder/app" | grep 'N4dLCP')"

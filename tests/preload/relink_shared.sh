@@ -6,8 +6,8 @@
 build "Shared libode"
 check_swap
 check_upstream
-first=$(readelf -d "$folder/app" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -E 'lcplug|libode' |
-  head -n 1)
+first=$(readelf -d "$folder/app" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+  grep -E 'lcplug|libode' | head -n 1)
 has "the loader meets us before libode" lcplug "$first"
 
 finish

@@ -28,7 +28,8 @@ struct scene {
   dThreadingThreadPoolID pool; /* 0: the thread that steps the scene does all the work */
   dSpaceID space;
   dJointGroupID contact_group;
-  dSurfaceParameters surface; /* of every contact; with dContactFDir1 the first axis is the world's x */
+  /* of every contact; with dContactFDir1 the first axis is the world's x */
+  dSurfaceParameters surface;
   scene_contact_maker *make_contacts; /* further ones, at each step */
   void *maker_data;
   int contacts;               /* of the last step */

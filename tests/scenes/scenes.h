@@ -68,7 +68,7 @@ dWorldID scene_world(scene *s);
 int scene_bodies(scene *s);
 dBodyID scene_body(scene *s, int index);
 
-/* ---- bodies of the caller's own: for the kind "empty", or beside those of a kind --------------- */
+/* ---- bodies of the caller's own: for the kind "empty", or beside those of a kind ------------- */
 
 /* With scene_add_body there is no geom: its contacts are the caller's. */
 dBodyID scene_add_box(scene *s, const double *sides, double mass, double x, double y, double z);
@@ -79,8 +79,8 @@ dBodyID scene_add_body(scene *s, const dMass *mass, double x, double y, double z
 dSurfaceParameters *scene_surface(scene *s);
 dSpaceID scene_space(scene *s);
 
-/* Calls `make` in each step, after the geoms have met; it adds contacts with scene_add_contact, which
- * fills in the surface and the friction axis.  A body of NULL is the world. */
+/* Calls `make` in each step, after the geoms have met; it adds contacts with scene_add_contact,
+ * which fills in the surface and the friction axis.  A body of NULL is the world. */
 typedef void scene_contact_maker(scene *s, void *data);
 void scene_make_contacts(scene *s, scene_contact_maker *make, void *data);
 void scene_add_contact(scene *s, dContact *contact, dBodyID a, dBodyID b);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Check ------------------------------------------------------------------------------------ */
+/* ---- Check ----------------------------------------------------------------------------------- */
 
 TCase *support_case(Suite *suite, const char *name) {
   TCase *tests = tcase_create(name);
@@ -27,7 +27,7 @@ void support_skip(const char *test, const char *reason) {
   fprintf(stderr, "SKIPPED %s: %s\n", test, reason);
 }
 
-/* ---- random numbers ---------------------------------------------------------------------------- */
+/* ---- random numbers -------------------------------------------------------------------------- */
 
 static uint64_t rng_next(rng *r) {
   uint64_t z = r->state += 0x9e3779b97f4a7c15u;
@@ -42,9 +42,11 @@ double rng_between(rng *r, double low, double high) {
 
 int rng_below(rng *r, int count) { return (int)(rng_next(r) % (uint64_t)count); }
 
-double rng_magnitude(rng *r, double low, double high) { return pow(10.0, rng_between(r, low, high)); }
+double rng_magnitude(rng *r, double low, double high) {
+  return pow(10.0, rng_between(r, low, high));
+}
 
-/* ---- problems ---------------------------------------------------------------------------------- */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 static double *numbers(size_t count, double value) {
   double *v = malloc((count + 1) * sizeof *v);
@@ -203,7 +205,7 @@ instance *instance_permuted(const instance *p, rng *r, int *order) {
   return q;
 }
 
-/* ---- answers ----------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 lcplug_settings settings_for(lcplug_solver solver, lcplug_friction friction) {
   lcplug_settings settings = lcplug_settings_default();
@@ -219,7 +221,8 @@ double distance_max(const double *p, const double *q, int n) {
   return most;
 }
 
-static void check_answer(const instance *p, const lcplug_settings *settings, const lcplug_info *info) {
+static void check_answer(const instance *p, const lcplug_settings *settings,
+                         const lcplug_info *info) {
   const double guard = 12345.0;
   for (int i = 0; i < p->n; i++) {
     double size = fabs(p->b[i]);
@@ -253,8 +256,8 @@ double instance_residual(const instance *p, lcplug_friction friction) {
   lcplug_workspace *workspace = lcplug_workspace_create();
   lcplug_problem problem = instance_problem(p);
   double residual = NAN;
-  lcplug_error error = lcplug_residual(workspace, &problem, friction, p->x, 1, p->used_lo, p->used_hi,
-                                       1, &residual);
+  lcplug_error error = lcplug_residual(workspace, &problem, friction, p->x, 1, p->used_lo,
+                                       p->used_hi, 1, &residual);
   ck_assert_msg(!error, "%s", lcplug_error_text(error));
   lcplug_workspace_free(workspace);
   return residual;
@@ -266,7 +269,7 @@ double instance_energy(const instance *p, const double *x) {
   return (double)sum;
 }
 
-/* ---- the conditions ----------------------------------------------------------------------------- */
+/* ---- the conditions -------------------------------------------------------------------------- */
 
 /* lo <= x <= hi, w >= 0 unless x stands at hi, w <= 0 unless x stands at lo; a force is brought to
  * the unit of w by its diagonal element. */
@@ -322,7 +325,8 @@ static double row_conditions(const instance *p, int i, lcplug_friction friction)
     return interval_conditions(p, i, p->lo[i], p->hi[i]);
   }
   if (p->findex[normal] >= 0) return interval_conditions(p, i, 0.0, 0.0);
-  if (friction == LCPLUG_FRICTION_ODE) return interval_conditions(p, i, p->used_lo[i], p->used_hi[i]);
+  if (friction == LCPLUG_FRICTION_ODE)
+    return interval_conditions(p, i, p->used_lo[i], p->used_hi[i]);
   for (int k = cones ? cone_tangents(p, normal, t) : 0; k > 0; k--)
     if (t[k - 1] == i) return 0.0; /* judged with its normal */
   double bound = bound_from_normal(p, i);
@@ -339,7 +343,7 @@ double instance_conditions(const instance *p, lcplug_friction friction) {
   return unit > 0.0 ? worst / unit : worst;
 }
 
-/* ---- the plain reference ------------------------------------------------------------------------ */
+/* ---- the plain reference --------------------------------------------------------------------- */
 
 enum { REFERENCE_ROWS = 8 };
 typedef long double square[REFERENCE_ROWS][REFERENCE_ROWS + 1];

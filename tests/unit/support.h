@@ -7,7 +7,7 @@
 #include <lcplug/lcplug.h>
 #include <stdint.h>
 
-/* ---- Check ------------------------------------------------------------------------------------ */
+/* ---- Check ----------------------------------------------------------------------------------- */
 
 /* A test case with time enough for a sanitized build on a slow machine. */
 TCase *support_case(Suite *suite, const char *name);
@@ -18,7 +18,7 @@ int support_run(Suite *suite);
 /* Says in the log that a test has not been made, and why. */
 void support_skip(const char *test, const char *reason);
 
-/* ---- random numbers (splitmix64): the same on every machine ------------------------------------ */
+/* ---- random numbers (splitmix64): the same on every machine ---------------------------------- */
 
 typedef struct rng {
   uint64_t state;
@@ -30,7 +30,7 @@ int rng_below(rng *r, int count);
 /* 10^e with e in [low, high]. */
 double rng_magnitude(rng *r, double low, double high);
 
-/* ---- problems ---------------------------------------------------------------------------------- */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 /* A problem that owns its arrays, and room for an answer.  Only the lower triangle of A is filled:
  * above it and behind each row lie NaNs, which nobody may read. */
@@ -68,10 +68,11 @@ instance *instance_contacts(rng *r, int contacts, int bodies, double cfm, double
 /* The same problem with its rows in a random order.  order[new row] = old row (may be NULL). */
 instance *instance_permuted(const instance *p, rng *r, int *order);
 
-/* ---- answers ----------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* Solves p into p->x, w, used_lo and used_hi, and checks what holds for any answer: no error, only
- * finite numbers, the reported residual is lcplug_residual's, w = A x - b, and nothing outside n. */
+ * finite numbers, the reported residual is lcplug_residual's, w = A x -
+ * b, and nothing outside n. */
 lcplug_info instance_solve(instance *p, const lcplug_settings *settings);
 
 /* lcplug_residual of p->x, with the bounds in used_lo and used_hi. */

@@ -42,7 +42,8 @@ static lcplug_info solve(instance *p, int way, lcplug_friction friction) {
 }
 
 /* p is solved by x and w, up to rounding and the tolerance, in the way and friction model given. */
-static void check(instance *p, int way, lcplug_friction friction, const double *x, const double *w) {
+static void check(instance *p, int way, lcplug_friction friction, const double *x,
+                  const double *w) {
   solve(p, way, friction);
   if (x) ck_assert_double_le(distance_max(p->x, x, p->n), 1e-9);
   if (w) ck_assert_double_le(distance_max(p->w, w, p->n), 1e-9);
@@ -57,7 +58,8 @@ static void fill(instance *p, const double *lower, const double *b) {
 
 /* One row: 2 x = 3 + w.  Free: x = 3/2.  At most 1: x = 1, w = -1.  At least 2: x = 2, w = 1. */
 START_TEST(one_row) {
-  const double bounds[][2] = {{-INFINITY, INFINITY}, {0, INFINITY}, {0, 1}, {2, 5}, {2, 2}, {-1, 0}};
+  const double bounds[][2] = {
+      {-INFINITY, INFINITY}, {0, INFINITY}, {0, 1}, {2, 5}, {2, 2}, {-1, 0}};
   const double x[] = {1.5, 1.5, 1, 2, 2, 0}, w[] = {0, 0, -1, 1, 1, -3};
   for (int k = 0; k < 6; k++) {
     instance *p = instance_create(1);
@@ -69,8 +71,8 @@ START_TEST(one_row) {
 }
 END_TEST
 
-/* Two contacts of one body: [2 1; 1 2] x = (1, -1) + w, x >= 0.  Both pressing would give x_2 = -1, so
- * the second opens: x = (1/2, 0), w = (0, 3/2). */
+/* Two contacts of one body: [2 1; 1 2] x = (1, -1) + w, x >= 0.  Both pressing would give x_2 = -1,
+ * so the second opens: x = (1/2, 0), w = (0, 3/2). */
 START_TEST(one_presses_one_opens) {
   instance *p = instance_create(2);
   fill(p, (double[]){2, 1, 2}, (double[]){1, -1});
@@ -80,8 +82,9 @@ START_TEST(one_presses_one_opens) {
 }
 END_TEST
 
-/* A joint and a contact: row 0 free, row 1 pushes, [2 1; 1 2] x = (1, 2) + w.  Eliminating the joint:
- * 3/2 x_1 = 3/2, so x = (0, 1), w = 0.  With b_1 = 0 the contact opens: x = (1/2, 0), w = (0, 1/2). */
+/* A joint and a contact: row 0 free, row 1 pushes, [2 1; 1 2] x = (1, 2) + w.
+ * Eliminating the joint: 3/2 x_1 = 3/2, so x = (0, 1), w = 0.  With b_1 = 0 the contact
+ * opens: x = (1/2, 0), w = (0, 1/2). */
 START_TEST(joint_and_contact) {
   instance *p = instance_create(2);
   fill(p, (double[]){2, 1, 2}, (double[]){1, 2});
@@ -94,8 +97,9 @@ START_TEST(joint_and_contact) {
 END_TEST
 
 /* A stack of N boxes of mass 1 falls by g per step: contact k carries all that lies above it,
- * x_k = (N - k) g, and nothing moves, w = 0.  A is tridiagonal: A_00 = 1 (the ground does not move),
- * A_kk = 2, A_k,k-1 = -1; b = (g, 0, ...): only against the ground there is a velocity to stop. */
+ * x_k = (N - k) g, and nothing moves, w = 0.  A is tridiagonal: A_00 = 1 (the ground
+ * does not move), A_kk = 2, A_k,k-1 = -1; b = (g, 0, ...): only against the ground
+ * there is a velocity to stop. */
 START_TEST(stack_of_boxes) {
   enum { N = 6 };
   const double g = 0.25;
@@ -114,8 +118,8 @@ START_TEST(stack_of_boxes) {
 END_TEST
 
 /* A table stands on four legs at (+-1, +-1); mass and inertias 1, falling by g.  Row k of J is
- * (1, y_k, -x_k), A = J J' has rank 3: the leg forces are not unique, but their sum g, their moments 0
- * and w = 0 are. */
+ * (1, y_k, -x_k), A = J J' has rank 3: the leg forces are not unique, but their sum g,
+ * their moments 0 and w = 0 are. */
 START_TEST(four_legs) {
   const double X[] = {1, -1, -1, 1}, Y[] = {1, 1, -1, -1}, g = 0.5;
   instance *p = instance_create(4);
@@ -153,12 +157,12 @@ START_TEST(all_free) {
 }
 END_TEST
 
-/* A particle of mass 1 hits the ground: A = I, normal speed to stop 1, tangential 3 along (0.6, 0.8),
- * mu 1/2.  It slides.
+/* A particle of mass 1 hits the ground: A = I, normal speed to stop 1, tangential 3 along
+ * (0.6, 0.8), mu 1/2.  It slides.
  *
  *   coulomb        x_n = 1, |x_t| = 1/2 along the slip: w = (0, -(3 - 1/2) (0.6, 0.8))
- *   cone           x = P_K(1, 3): x_n = (1 + 3/2) / (5/4) = 2, |x_t| = 1: w_n = 1, |w_t| = 2; lifted by
- *                  mu |w_t| = 1, the relaxation gap
+ *   cone           x = P_K(1, 3): x_n = (1 + 3/2) / (5/4) = 2, |x_t| = 1: w_n = 1, |w_t| = 2;
+ *                  lifted by mu |w_t| = 1, the relaxation gap
  *   ode, pyramid   each tangent cut off at 1/2: x_t = (1/2, 1/2), not along the slip */
 static instance *sliding_particle(void) {
   instance *p = instance_create(3);
@@ -195,9 +199,9 @@ START_TEST(relaxation_gap_is_told) {
 }
 END_TEST
 
-/* The same particle with 3/10 of the slip sticks: |x_t| = 0.3 <= mu.  With normal speed -2 it leaves:
- * no force.  Leaving slowly at -1 under friction=cone the slip of 3 lifts nothing but itself: q = (-1,
- * 3), x_n = (-1 + 3/2) / (5/4) = 0.4, x_t = 0.2; Coulomb gives no force. */
+/* The same particle with 3/10 of the slip sticks: |x_t| = 0.3 <= mu.  With normal speed -2 it
+ * leaves: no force.  Leaving slowly at -1 under friction=cone the slip of 3 lifts nothing but
+ * itself: q = (-1, 3), x_n = (-1 + 3/2) / (5/4) = 0.4, x_t = 0.2; Coulomb gives no force. */
 START_TEST(particle_sticks_or_leaves) {
   instance *p = sliding_particle();
   p->b[1] = 0.18, p->b[2] = 0.24;
@@ -227,8 +231,8 @@ START_TEST(elliptic_friction_along_its_axes) {
 END_TEST
 
 /* A lone tangent: a rod slides in a plane and its normal and tangent are coupled, A = [2 1; 1 2],
- * b = (1, -4), mu 1/2.  Sliding in +t, friction at -mu x_n: (2 - 1/2) x_n = 1, x = (2/3, -1/3), w_n = 0
- * and w_t = 2/3 - 2/3 + 4 = 4 > 0 agrees. */
+ * b = (1, -4), mu 1/2.  Sliding in +t, friction at -mu x_n: (2 - 1/2) x_n = 1, x = (2/3, -1/3), w_n
+ * = 0 and w_t = 2/3 - 2/3 + 4 = 4 > 0 agrees. */
 START_TEST(coupled_rod_slides) {
   instance *p = instance_create(2);
   fill(p, (double[]){2, 1, 2}, (double[]){1, -4});
@@ -242,9 +246,9 @@ START_TEST(coupled_rod_slides) {
 }
 END_TEST
 
-/* A ball that slides, rolls and spins on one contact: rows normal, two tangents (mu 0.5), rolling (0.1)
- * and spinning (0), A = I.  Slip 3 along the first tangent, rolling 1, spin 1.  Coulomb: x_n = 1, x_t =
- * (0.5, 0), x_roll = 0.1, x_spin = 0. */
+/* A ball that slides, rolls and spins on one contact: rows normal, two tangents (mu 0.5), rolling
+ * (0.1) and spinning (0), A = I.  Slip 3 along the first tangent, rolling 1, spin 1.  Coulomb: x_n
+ * = 1, x_t = (0.5, 0), x_roll = 0.1, x_spin = 0. */
 START_TEST(rolling_row_is_bounded_by_its_normal) {
   const double b[] = {1, 3, 0, 1, 1}, mu[] = {INFINITY, 0.5, 0.5, 0.1, 0};
   instance *p = instance_create(5);
@@ -252,7 +256,8 @@ START_TEST(rolling_row_is_bounded_by_its_normal) {
     instance_set(p, i, i, 1.0);
     p->b[i] = b[i], p->hi[i] = mu[i], p->lo[i] = i ? -mu[i] : 0.0, p->findex[i] = i ? 0 : -1;
   }
-  const lcplug_friction all[] = {LCPLUG_FRICTION_ODE, LCPLUG_FRICTION_PYRAMID, LCPLUG_FRICTION_COULOMB};
+  const lcplug_friction all[] = {LCPLUG_FRICTION_ODE, LCPLUG_FRICTION_PYRAMID,
+                                 LCPLUG_FRICTION_COULOMB};
   for (int f = 0; f < 3; f++)
     check(p, _i, all[f], (double[]){1, 0.5, 0, 0.1, 0}, (double[]){0, -2.5, 0, -0.9, -1});
   check(p, _i, LCPLUG_FRICTION_CONE, (double[]){2, 1, 0, 0.2, 0}, (double[]){1, -2, 0, -0.8, -1});
@@ -260,8 +265,8 @@ START_TEST(rolling_row_is_bounded_by_its_normal) {
 }
 END_TEST
 
-/* mu infinite: the tangent sticks at any force while the contact presses, and there is none when the
- * contact opens, in every model. */
+/* mu infinite: the tangent sticks at any force while the contact presses, and there is none when
+ * the contact opens, in every model. */
 START_TEST(infinitely_rough) {
   instance *p = sliding_particle();
   p->hi[1] = p->hi[2] = INFINITY;

@@ -1,5 +1,5 @@
-/* test_formats.c - problems in the file formats beside each other: FCP, Matrix Market and records hold
- * the same numbers, and what is wrong in a file is named with its place. */
+/* test_formats.c - problems in the file formats beside each other: FCP, Matrix Market and records
+ * hold the same numbers, and what is wrong in a file is named with its place. */
 #define _GNU_SOURCE
 #include <lcplug/record.h>
 
@@ -44,9 +44,10 @@ static lcplug_record *read_text(const char *text) {
   return record;
 }
 
-/* ---- what is read ---------------------------------------------------------------------------------- */
+/* ---- what is read ---------------------------------------------------------------------------- */
 
-/* Two contacts in 3-D.  u = W r + q is A x = b + w with b = -q; W is kept, A is its symmetric part. */
+/* Two contacts in 3-D.  u = W r + q is A x = b + w with b = -q; W is
+ * kept, A is its symmetric part. */
 START_TEST(fcp_becomes_a_problem) {
   const char *text = "# a comment\nFCP 1\n3 2 4\n0.5 0.25\n# q\n-1 0.5 0\n-2 0 1e-3\n"
                      "0 0 2 0 0  0 2 0.125  0 0.125 2\n0 1 0.5 0 0  0 0.5 0  0 0 0.75\n"
@@ -85,19 +86,21 @@ END_TEST
 
 /* Somebody else's Matrix Market file: b is 0 and all rows are free. */
 START_TEST(matrix_market_of_others) {
-  lcplug_record *r = read_text("%%matrixmarket MATRIX array integer general\n% by columns\n2 2\n4\n1\n3\n5\n");
+  lcplug_record *r = read_text(
+      "%%matrixmarket MATRIX array integer general\n% by columns\n2 2\n4\n1\n3\n5\n");
   ck_assert_int_eq(r->format, LCPLUG_FORMAT_MATRIX_MARKET);
   ck_assert(r->W && r->W[0] == 4 && r->W[1] == 3 && r->W[2] == 1 && r->W[3] == 5);
   ck_assert(r->problem.A[2] == 2 && r->problem.b[1] == 0 && r->problem.lo[0] == -INFINITY &&
             r->problem.hi[1] == INFINITY && r->problem.findex[0] == -1);
   lcplug_record_free(r);
-  r = read_text("%%MatrixMarket matrix coordinate real symmetric\n\n2 2 3\n1 1 4.5\n2 2 1e1\n2 1 -.5\n");
+  r = read_text(
+      "%%MatrixMarket matrix coordinate real symmetric\n\n2 2 3\n1 1 4.5\n2 2 1e1\n2 1 -.5\n");
   ck_assert(!r->W && r->problem.A[0] == 4.5 && r->problem.A[2] == -0.5 && r->problem.A[3] == 10);
   lcplug_record_free(r);
 }
 END_TEST
 
-/* ---- round trips ------------------------------------------------------------------------------------ */
+/* ---- round trips ----------------------------------------------------------------------------- */
 
 static void check_same(const lcplug_record *a, const lcplug_record *b) {
   lcplug_problem p = lcplug_record_as_given(a), q = lcplug_record_as_given(b);
@@ -128,7 +131,8 @@ START_TEST(no_format_changes_a_number) {
     for (int format = 0; format <= LCPLUG_FORMAT_MATRIX_MARKET; format++) {
       char message[300] = "";
       lcplug_record *copy;
-      lcplug_error error = lcplug_record_write_as(path, &record, (lcplug_format)format, message, sizeof message);
+      lcplug_error error = lcplug_record_write_as(path, &record, (lcplug_format)format, message,
+                                                  sizeof message);
       ck_assert_msg(!error, "%s", message);
       error = lcplug_record_read(path, &copy, message, sizeof message);
       ck_assert_msg(!error, "%s", message);
@@ -161,6 +165,16 @@ START_TEST(single_precision_is_stored_as_such) {
   ck_assert_int_eq(lcplug_record_read(path, &copy, NULL, 0), LCPLUG_OK);
   check_same(&record, copy);
   lcplug_record_free(copy);
+  /* One element of A that is no float is enough to keep doubles. */
+  for (int column = 0; column < 5; column += 4) {
+    float before = (float)instance_at(p, 4, column);
+    instance_set(p, 4, column, before + 0x1p-40);
+    ck_assert_int_eq(lcplug_record_write(path, &record), LCPLUG_OK);
+    ck_assert_int_eq(lcplug_record_read(path, &copy, NULL, 0), LCPLUG_OK);
+    check_same(&record, copy);
+    lcplug_record_free(copy);
+    instance_set(p, 4, column, before);
+  }
   instance_free(p);
 }
 END_TEST
@@ -170,7 +184,9 @@ START_TEST(numbers_have_a_point_in_every_locale) {
   const char *names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
   int set = 0;
   for (int i = 0; i < 4 && !set; i++) set = setlocale(LC_ALL, names[i]) != NULL;
-  if (!set) support_skip("numbers_have_a_point_in_every_locale", "no locale with a decimal comma is installed");
+  if (!set)
+    support_skip("numbers_have_a_point_in_every_locale",
+                 "no locale with a decimal comma is installed");
   lcplug_record *r = read_text("FCP 1 2 1 1 0.5 -1.5 0.25 0 0 1 0.125 0.125 2"), *copy;
   ck_assert_int_eq(lcplug_record_write_as(path, r, LCPLUG_FORMAT_FCP, NULL, 0), LCPLUG_OK);
   ck_assert_int_eq(lcplug_record_read(path, &copy, NULL, 0), LCPLUG_OK);
@@ -181,32 +197,48 @@ START_TEST(numbers_have_a_point_in_every_locale) {
 }
 END_TEST
 
-/* FCP holds contacts of one kind and nothing else; the sentence names the row, and no file appears. */
+/* FCP holds contacts of one kind and nothing else; the sentence names the
+ * row, and no file appears. */
 START_TEST(what_fcp_cannot_hold_is_refused) {
   static const struct {
     int row;
     double lo, hi;
     int findex;
     const char *part;
-  } cases[] = {{3, -INFINITY, INFINITY, -1, "row 3"}, {4, -0.5, 0.5, -1, "row 3"}, {0, 0, 5, -1, "row 0"},
-               {1, -INFINITY, INFINITY, 0, "row 1"},  {5, -0.75, 0.75, 3, "row 4"}, {1, 0, INFINITY, -1, "has 1"}};
+  } cases[] = {{3, -INFINITY, INFINITY, -1, "row 3"},
+               {4, -0.5, 0.5, -1, "row 3"},
+               {0, 0, 5, -1, "row 0"},
+               {1, -INFINITY, INFINITY, 0, "row 1"},
+               {5, -0.75, 0.75, 3, "row 4"},
+               {1, 0, INFINITY, -1, "has 1"}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     rng r = {92};
     instance *p = instance_contacts(&r, 2, 2, 1e-3, 0.5, 0.5);
     char message[300] = "";
-    p->lo[cases[k].row] = cases[k].lo, p->hi[cases[k].row] = cases[k].hi, p->findex[cases[k].row] = cases[k].findex;
+    p->lo[cases[k].row] = cases[k].lo, p->hi[cases[k].row] = cases[k].hi,
+    p->findex[cases[k].row] = cases[k].findex;
     lcplug_record record = {.problem = instance_problem(p)};
-    ck_assert_int_eq(lcplug_record_write_as(path, &record, LCPLUG_FORMAT_FCP, message, sizeof message),
-                     LCPLUG_ERROR_FORMAT);
+    ck_assert_int_eq(
+        lcplug_record_write_as(path, &record, LCPLUG_FORMAT_FCP, message, sizeof message),
+        LCPLUG_ERROR_FORMAT);
     ck_assert_msg(strstr(message, cases[k].part), "case %zu: %s", k, message);
-    ck_assert_int_eq(lcplug_record_write_as(path, &record, LCPLUG_FORMAT_FCP, NULL, 0), LCPLUG_ERROR_FORMAT);
+    ck_assert_int_eq(lcplug_record_write_as(path, &record, LCPLUG_FORMAT_FCP, NULL, 0),
+                     LCPLUG_ERROR_FORMAT);
     ck_assert_int_ne(access(path, F_OK), 0);
     instance_free(p);
   }
+  /* A free row, by nub alone. */
+  rng r = {93};
+  instance *p = instance_contacts(&r, 2, 2, 1e-3, 0.5, 0.5);
+  lcplug_record record = {.problem = instance_problem(p)};
+  record.problem.nub = 1;
+  ck_assert_int_eq(lcplug_record_write_as(path, &record, LCPLUG_FORMAT_FCP, NULL, 0),
+                   LCPLUG_ERROR_FORMAT);
+  instance_free(p);
 }
 END_TEST
 
-/* ---- what is wrong in a file ------------------------------------------------------------------------- */
+/* ---- what is wrong in a file ----------------------------------------------------------------- */
 
 /* The text, and what the message has to say; every message names the file. */
 static const char *const wrong_texts[][2] = {
@@ -233,20 +265,35 @@ static const char *const wrong_texts[][2] = {
     {"FCP 1\n2 1 1\n0.5\n0 0\n0 0 1 0 0 ", "the file ends before an element of W"},
     {"FCP 1\n2 1 1\n0.5\n0 0\n0 0 1 0 0 1\n7", "more than the counts announce"},
     {"%%MatrixMarket", "'', where 'matrix'"},
-    {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n", "'complex', where 'real' or 'integer'"},
+    {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n",
+     "'complex', where 'real' or 'integer'"},
     {"%%MatrixMarket matrix coordinate real skew-symmetric\n1 1 0\n", "'skew-symmetric'"},
     {"%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n", "2 rows but 3 columns"},
-    {"%%MatrixMarket matrix coordinate real general\n9000 9000 0\n", "9000 rows but only 0 entries"},
+    {"%%MatrixMarket matrix coordinate real general\n9000 9000 0\n",
+     "9000 rows but only 0 entries"},
     {"%%MatrixMarket matrix array real general\n9000 9000\n1\n", "cannot be in the"},
-    {"%%MatrixMarket matrix coordinate real general\n99999 99999 1\n1 1 1\n", "the number of rows is more than"},
+    {"%%MatrixMarket matrix coordinate real general\n99999 99999 1\n1 1 1\n",
+     "the number of rows is more than"},
     {"%%MatrixMarket matrix coordinate real general\n1 1 1\n0 1 1\n", "count from 1"},
-    {"%%MatrixMarket matrix coordinate real general\n1 1 1\n2 1 1\n", "line 3, byte 52: a row is more than 1"},
-    {"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 2 1\n2 2 1\n", "above the diagonal"},
-    {"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n1 1 1\n", "more than the counts"},
+    {"%%MatrixMarket matrix coordinate real general\n1 1 1\n2 1 1\n",
+     "line 3, byte 52: a row is more than 1"},
+    {"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 2 1\n2 2 1\n",
+     "above the diagonal"},
+    {"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n1 1 1\n",
+     "more than the counts"},
     {"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 1 1\n", "element 1 1 twice"},
-    {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf -1\n2 2 2\n1 1 1\n2 2 1\n", "1 of 2 rows"},
+    {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf -1\n2 2 2\n1 1 1\n2 2 1\n",
+     "1 of 2 rows"},
     {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf\n1 1 1\n1 1 1\n", "too short"},
-    {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf 0.5\n1 1 1\n1 1 1\n", "findex is 0.5"},
+    {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf 0.5\n1 1 1\n1 1 1\n",
+     "findex is 0.5"},
+    {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf -2\n1 1 1\n1 1 1\n",
+     "findex is -2"},
+    {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf 1e9\n1 1 1\n1 1 1\n",
+     "findex is 1e+09"},
+    {"%%MatrixMarket matrix coordinate real general\n%row 1 0 inf -1\n%row 1 0 inf -1\n"
+     "1 1 1\n1 1 1\n",
+     "more than 1 rows"},
     {"%%MatrixMarket matrix coordinate real general\n%nub 2\n1 1 1\n1 1 1\n", "nub is more than 1"},
 };
 enum { WRONG_TEXTS = sizeof wrong_texts / sizeof *wrong_texts };
@@ -257,8 +304,10 @@ START_TEST(mistakes_are_named_with_their_place) {
   store(wrong_texts[_i][0], strlen(wrong_texts[_i][0]));
   ck_assert_int_eq(lcplug_record_read(path, &record, message, sizeof message), LCPLUG_ERROR_FORMAT);
   ck_assert_ptr_null(record);
-  ck_assert_msg(!strncmp(message, path, strlen(path)) && strstr(message, "byte "), "no place: %s", message);
-  ck_assert_msg(strstr(message, wrong_texts[_i][1]), "'%s' does not say '%s'", message, wrong_texts[_i][1]);
+  ck_assert_msg(!strncmp(message, path, strlen(path)) && strstr(message, "byte "), "no place: %s",
+                message);
+  ck_assert_msg(strstr(message, wrong_texts[_i][1]), "'%s' does not say '%s'", message,
+                wrong_texts[_i][1]);
 }
 END_TEST
 
@@ -290,8 +339,9 @@ static const struct {
 enum { WRONG_FIELDS = sizeof wrong_fields / sizeof *wrong_fields };
 
 START_TEST(wrong_fields_are_named_with_their_offset) {
-  lcplug_record *r = read_text("%%MatrixMarket matrix coordinate real symmetric\n%row 1 0 inf -1\n%row 1 0 inf -1\n"
-                               "%row 1 -1 1 1\n3 3 5\n1 1 2\n2 1 1\n2 2 2\n3 2 1\n3 3 2\n");
+  lcplug_record *r = read_text(
+      "%%MatrixMarket matrix coordinate real symmetric\n%row 1 0 inf -1\n%row 1 0 inf -1\n"
+      "%row 1 -1 1 1\n3 3 5\n1 1 2\n2 1 1\n2 2 2\n3 2 1\n3 3 2\n");
   unsigned char bytes[512];
   char message[300] = "";
   lcplug_record *record;
@@ -303,7 +353,8 @@ START_TEST(wrong_fields_are_named_with_their_offset) {
   if (wrong_fields[_i].mend) mend_checksums(bytes, size);
   store(bytes, size);
   ck_assert_int_eq(lcplug_record_read(path, &record, message, sizeof message), LCPLUG_ERROR_FORMAT);
-  ck_assert_msg(strstr(message, wrong_fields[_i].part), "'%s' does not say '%s'", message, wrong_fields[_i].part);
+  ck_assert_msg(strstr(message, wrong_fields[_i].part), "'%s' does not say '%s'", message,
+                wrong_fields[_i].part);
 }
 END_TEST
 
@@ -321,7 +372,7 @@ START_TEST(huge_files_are_refused_unread) {
 }
 END_TEST
 
-/* ---- mutations ---------------------------------------------------------------------------------------- */
+/* ---- mutations ------------------------------------------------------------------------------- */
 
 typedef struct mutant {
   unsigned char bytes[8192];
@@ -330,8 +381,10 @@ typedef struct mutant {
 
 /* One random change: bytes, numbers that matter, a piece cut out, doubled or swapped for digits. */
 static void mutate(mutant *m, rng *r) {
-  static const uint32_t words[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x7f800000, 0x7fc00000, 0x00010000};
-  static const char *const texts[] = {"-1", "1e999", "nan", "99999999", "0", "#", "%row", "\n", " ", "0x1p3"};
+  static const uint32_t words[] = {0,          1,          0x7fffffff, 0x80000000,
+                                   0xffffffff, 0x7f800000, 0x7fc00000, 0x00010000};
+  static const char *const texts[] = {"-1", "1e999", "nan", "99999999", "0",
+                                      "#",  "%row",  "\n",  " ",        "0x1p3"};
   size_t at = m->size ? (size_t)rng_below(r, (int)m->size) : 0, rest = m->size - at;
   size_t length = rest ? 1 + (size_t)rng_below(r, rest < 16 ? (int)rest : 16) : 0;
   const char *text = texts[rng_below(r, 10)];
@@ -363,7 +416,8 @@ static void check_mutant(lcplug_workspace *workspace, const lcplug_record *recor
   ck_assert_ptr_nonnull(x);
   if (!lcplug_solve(workspace, &record->problem, &s, &solution, NULL)) {
     for (int i = 0; i < n; i++) ck_assert(isfinite(x[i]));
-    if (record->W) lcplug_residual_asymmetric(workspace, &given, s.friction, x, 1, NULL, NULL, 0, &residual);
+    if (record->W)
+      lcplug_residual_asymmetric(workspace, &given, s.friction, x, 1, NULL, NULL, 0, &residual);
   }
   ck_assert_uint_lt(strlen(record->tag), sizeof record->tag);
   free(x);
@@ -375,7 +429,9 @@ static int try_mutant(lcplug_workspace *workspace, const mutant *m) {
   store(m->bytes, m->size);
   lcplug_error error = lcplug_record_read(path, &record, message, sizeof message);
   if (!error) check_mutant(workspace, record);
-  else ck_assert_msg(error == LCPLUG_ERROR_FORMAT && !record && strstr(message, path), "%d: %s", (int)error, message);
+  else
+    ck_assert_msg(error == LCPLUG_ERROR_FORMAT && !record && strstr(message, path), "%d: %s",
+                  (int)error, message);
   lcplug_record_free(record);
   return !error;
 }
@@ -416,7 +472,8 @@ START_TEST(mutants_are_read_or_refused) {
   if (memory >= 0) close(memory);
   lcplug_workspace_free(workspace);
   /* both happen, or the mutations are too wild or too tame */
-  ck_assert_msg(read > count * MUTANTS / 50 && refused > count * MUTANTS / 4, "%d read, %d refused", read, refused);
+  ck_assert_msg(read > count * MUTANTS / 50 && refused > count * MUTANTS / 4, "%d read, %d refused",
+                read, refused);
 }
 END_TEST
 

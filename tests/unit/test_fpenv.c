@@ -1,5 +1,6 @@
 /* test_fpenv.c - a guest in a host that traps floating-point exceptions, rounds upwards or flushes
- * denormals: same bits, no signal, and the host's environment afterwards as before, flags included. */
+ * denormals: same bits, no signal, and the host's environment afterwards
+ * as before, flags included. */
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <float.h>
@@ -14,7 +15,7 @@
 
 #include "support.h"
 
-/* ---- hosts -------------------------------------------------------------------------------------------- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static void plain(void) {}
 static void traps(void) {
@@ -37,7 +38,8 @@ static void flush(void) {
 static void flags_raised(void) { feraiseexcept(FE_INEXACT | FE_UNDERFLOW); }
 static void everything(void) { traps(), upward(), flush(); }
 
-static void (*const hosts[])(void) = {plain, traps, traps_all, upward, toward_zero, flush, flags_raised, everything};
+static void (*const hosts[])(void) = {plain,       traps, traps_all,    upward,
+                                      toward_zero, flush, flags_raised, everything};
 enum { HOSTS = sizeof hosts / sizeof *hosts };
 
 /* What a host can see of its environment. */
@@ -57,8 +59,8 @@ static seen look(void) {
   return s;
 }
 
-/* Everything below is done between enter and leave; nothing but the call under test, so that neither
- * Check nor the C library is bothered by the host's habits. */
+/* Everything below is done between enter and leave; nothing but the call under test, so that
+ * neither Check nor the C library is bothered by the host's habits. */
 static seen enter(void (*host)(void)) {
   feclearexcept(FE_ALL_EXCEPT);
   host();
@@ -84,7 +86,7 @@ static int emulated(const char *test) {
   return 1;
 }
 
-/* ---- problems that would raise everything --------------------------------------------------------------- */
+/* ---- problems that would raise everything ---------------------------------------------------- */
 
 static instance *hard_problem(rng *r, int kind) {
   instance *p = instance_contacts(r, 5, 2, kind == 1 ? 0.0 : 1e-4, 0.6, kind ? 0.6 : 0.2);
@@ -98,14 +100,15 @@ static instance *hard_problem(rng *r, int kind) {
 }
 enum { KINDS = 6 };
 
-static lcplug_error solve(lcplug_workspace *workspace, instance *p, const double *x0, const lcplug_settings *s,
-                          lcplug_info *info, double *residual) {
+static lcplug_error solve(lcplug_workspace *workspace, instance *p, const double *x0,
+                          const lcplug_settings *s, lcplug_info *info, double *residual) {
   lcplug_problem problem = instance_problem(p);
   lcplug_solution solution = {.x = p->x, .w = p->w, .lo = p->used_lo, .hi = p->used_hi};
   problem.x0 = x0;
   lcplug_error error = lcplug_solve(workspace, &problem, s, &solution, info);
   if (error) return error;
-  return lcplug_residual(workspace, &problem, s->friction, p->x, 1, p->used_lo, p->used_hi, 1, residual);
+  return lcplug_residual(workspace, &problem, s->friction, p->x, 1, p->used_lo, p->used_hi, 1,
+                         residual);
 }
 
 static void check_same(const instance *p, const instance *q) {
@@ -115,7 +118,8 @@ static void check_same(const instance *p, const instance *q) {
   ck_assert_mem_eq(p->used_hi, q->used_hi, bytes);
 }
 
-/* Every solver and friction model in each host: the bits of the plain host, and its environment kept. */
+/* Every solver and friction model in each host: the bits of the plain host,
+ * and its environment kept. */
 START_TEST(hosts_get_the_same_bits) {
   const lcplug_solver solvers[] = {LCPLUG_PGS, LCPLUG_APGD, LCPLUG_AUTO};
   const double x0[15] = {1.0, NAN, INFINITY, 1e300, -1e-310};
@@ -143,7 +147,8 @@ START_TEST(hosts_get_the_same_bits) {
 }
 END_TEST
 
-/* Bad input is refused by its code, not by a signal: by a solve, by a judgement, by the check alone. */
+/* Bad input is refused by its code, not by a signal: by a solve, by a
+ * judgement, by the check alone. */
 START_TEST(bad_input_does_not_trap) {
   const double bad[] = {NAN, INFINITY, -INFINITY};
   rng r = {71};
@@ -175,7 +180,8 @@ START_TEST(bad_settings_do_not_trap) {
   if (emulated("bad_settings_do_not_trap")) return;
   instance *p = instance_contacts(&r, 3, 2, 1e-3, 0.5, 0.5);
   lcplug_workspace *workspace = lcplug_workspace_create();
-  lcplug_settings s = settings_for(LCPLUG_PGS, LCPLUG_FRICTION_CONE), text = lcplug_settings_default();
+  lcplug_settings s = settings_for(LCPLUG_PGS, LCPLUG_FRICTION_CONE),
+                  text = lcplug_settings_default();
   double residual;
   s.tol = NAN;
   seen before = enter(hosts[_i]);

@@ -1,14 +1,15 @@
 /* test_pgs_apgd.c - the two first-order solvers on random families of problems.
  *
- * Answers are judged by the conditions that define them (support.h), and for boxes of at most 8 rows
- * against all active sets tried one by one.  A may be singular: w is compared, and energies, never x. */
+ * Answers are judged by the conditions that define them (support.h), and for boxes of at
+ * most 8 rows against all active sets tried one by one.  A may be singular: w is
+ * compared, and energies, never x. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support.h"
 
-/* ---- families of boxes ----------------------------------------------------------------------------- */
+/* ---- families of boxes ----------------------------------------------------------------------- */
 
 typedef enum bounds_kind { PUSHING, MIXED, ALL_FREE, ALL_FIXED } bounds_kind;
 
@@ -132,25 +133,27 @@ START_TEST(ode_friction_against_two_boxes) {
 }
 END_TEST
 
-/* ---- contacts: four friction models, all variants, rows in any order -------------------------------- */
+/* ---- contacts: four friction models, all variants, rows in any order ------------------------- */
 
-/* A few bodies on the ground and on each other; more contacts than freedoms, so A is singular but for
- * cfm, or wholly.  Some smooth, some infinitely rough, some with a rolling row. */
+/* A few bodies on the ground and on each other; more contacts than freedoms, so A is singular but
+ * for cfm, or wholly.  Some smooth, some infinitely rough, some with a rolling row. */
 static instance *pile(rng *r, int trial) {
   double mu = rng_between(r, 0.1, 0.9), cfm = trial % 2 ? 0.0 : 1e-2;
   instance *p = instance_contacts(r, 5, 2, cfm, mu, trial % 3 ? mu : 0.3 * mu);
   if (trial % 4 == 3) p->hi[4] = 0.0, p->hi[5] = INFINITY, p->hi[7] = 0.0;
-  if (trial % 4 == 2) p->findex[7] = p->findex[8] = 3; /* rolling rows of contact 1; row 6 is alone */
+  /* rolling rows of contact 1; row 6 is alone */
+  if (trial % 4 == 2) p->findex[7] = p->findex[8] = 3;
   return p;
 }
 
 static void check_pile(instance *p, const lcplug_settings *s, const char *what) {
   lcplug_info info = instance_solve(p, s);
-  /* Where bounds or De Saxce's terms move with the forces, over-relaxation may chase them for ever. */
+  /* Where bounds or De Saxce's terms move with the forces,
+   * over-relaxation may chase them for ever. */
   int moving = s->friction == LCPLUG_FRICTION_PYRAMID || s->friction == LCPLUG_FRICTION_COULOMB;
   if (moving && s->omega > 1.0 && info.residual < 0.05) return;
-  ck_assert_msg(info.status == LCPLUG_SOLVED, "%s, friction %d, solver %s: residual %g after %d", what,
-                s->friction, lcplug_solver_name(s->solver), info.residual, info.iterations);
+  ck_assert_msg(info.status == LCPLUG_SOLVED, "%s, friction %d, solver %s: residual %g after %d",
+                what, s->friction, lcplug_solver_name(s->solver), info.residual, info.iterations);
   ck_assert_double_le(info.residual, s->tol);
   ck_assert_double_le(instance_conditions(p, s->friction), 100 * s->tol);
   ck_assert_int_eq(info.solver, s->solver);
@@ -172,8 +175,8 @@ START_TEST(piles_in_all_models) {
 }
 END_TEST
 
-/* The cone problem is convex and its w unique: all variants, both operators and any order of rows agree
- * on it.  (Cones of equal mu: which tangent comes first then makes no difference either.) */
+/* The cone problem is convex and its w unique: all variants, both operators and any order of rows
+ * agree on it.  (Cones of equal mu: which tangent comes first then makes no difference either.) */
 START_TEST(cone_answers_agree) {
   rng r = {43};
   for (int trial = 0; trial < 6; trial++) {
@@ -196,8 +199,9 @@ START_TEST(cone_answers_agree) {
 }
 END_TEST
 
-/* What sets the models apart, on contacts that slide: with coulomb a pressing contact does not lift,
- * w_n = 0; with cone it lifts by exactly mu |w_t|, and the largest of these is the gap told. */
+/* What sets the models apart, on contacts that slide: with coulomb a pressing
+ * contact does not lift, w_n = 0; with cone it lifts by exactly mu |w_t|, and the
+ * largest of these is the gap told. */
 START_TEST(cone_lifts_and_coulomb_does_not) {
   rng r = {44};
   int sliding = 0;
@@ -223,8 +227,8 @@ START_TEST(cone_lifts_and_coulomb_does_not) {
 }
 END_TEST
 
-/* An answer that was stopped early is not right yet, but its forces lie in their sets: intervals as they
- * were frozen, cones.  (A pyramid's bounds lag behind its normals.) */
+/* An answer that was stopped early is not right yet, but its forces lie in their sets: intervals as
+ * they were frozen, cones.  (A pyramid's bounds lag behind its normals.) */
 static double outside(const instance *p, lcplug_friction friction) {
   double worst = 0.0;
   for (int c = 0; c < p->n; c += 3) {
@@ -238,7 +242,8 @@ static double outside(const instance *p, lcplug_friction friction) {
 }
 
 START_TEST(early_answers_are_feasible) {
-  const lcplug_friction convex[] = {LCPLUG_FRICTION_ODE, LCPLUG_FRICTION_CONE, LCPLUG_FRICTION_COULOMB};
+  const lcplug_friction convex[] = {LCPLUG_FRICTION_ODE, LCPLUG_FRICTION_CONE,
+                                    LCPLUG_FRICTION_COULOMB};
   rng r = {48};
   for (int trial = 0; trial < 30; trial++) {
     instance *p = instance_contacts(&r, 5, 2, 1e-2, 0.5, trial % 2 ? 0.5 : 0.2);
@@ -253,7 +258,7 @@ START_TEST(early_answers_are_feasible) {
 }
 END_TEST
 
-/* ---- convergence at several budgets ------------------------------------------------------------------- */
+/* ---- convergence at several budgets ---------------------------------------------------------- */
 
 /* sqrt((x - y)' A (x - y)): the error that is seen in velocities. */
 static double energy_distance(const instance *p, const double *x, const double *y) {
@@ -263,8 +268,9 @@ static double energy_distance(const instance *p, const double *x, const double *
   return sqrt(fmax(sum, 0.0));
 }
 
-/* With more iterations the residual never rises, as the best iterate is kept, and the error against the
- * ground truth falls: to a tenth of what no force leaves after 256, to 1e-6 of it after 4096. */
+/* With more iterations the residual never rises, as the best iterate is kept, and the
+ * error against the ground truth falls: to a tenth of what no force leaves after 256,
+ * to 1e-6 of it after 4096. */
 START_TEST(errors_fall_with_the_budget) {
   const int budgets[] = {1, 2, 4, 8, 16, 64, 256, 1024, 4096};
   rng r = {45};
@@ -290,9 +296,9 @@ START_TEST(errors_fall_with_the_budget) {
 }
 END_TEST
 
-/* A chain of N masses, each held to the next by a row: A = tridiagonal(-1, 2, -1), of condition about
- * (N / 1.6)^2.  b is what one end needs to be stopped; A x = e_0 gives x_i = 1 - (i + 1) / (N + 1), and
- * x >= 0 holds by itself. */
+/* A chain of N masses, each held to the next by a row: A = tridiagonal(-1, 2, -1), of condition
+ * about (N / 1.6)^2.  b is what one end needs to be stopped; A x = e_0 gives x_i = 1 - (i + 1) / (N
+ * + 1), and x >= 0 holds by itself. */
 enum { CHAIN = 60 };
 
 static int chain_iterations(const lcplug_settings *s) {
@@ -305,16 +311,18 @@ static int chain_iterations(const lcplug_settings *s) {
   p->b[0] = 1.0;
   lcplug_info info = instance_solve(p, s);
   ck_assert_int_eq(info.status, LCPLUG_SOLVED);
-  for (int i = 0; i < CHAIN; i++) ck_assert_double_eq_tol(p->x[i], 1.0 - (i + 1.0) / (CHAIN + 1.0), 1e-4);
+  for (int i = 0; i < CHAIN; i++)
+    ck_assert_double_eq_tol(p->x[i], 1.0 - (i + 1.0) / (CHAIN + 1.0), 1e-4);
   instance_free(p);
   return info.iterations;
 }
 
 /* Nesterov's rate: plain gradient steps need about N^2 iterations, accelerated ones about N.
  *
- * A known mistake drops b in the restart test: with A y in place of A y - b momentum "points uphill"
- * whenever forces grow, it restarts for ever and falls back to N^2; dropped in backtracking, the step
- * length collapses.  Either needs more than seven times the iterations allowed here. */
+ * A known mistake drops b in the restart test: with A y in place of A y - b momentum
+ * "points uphill" whenever forces grow, it restarts for ever and falls back to N^2;
+ * dropped in backtracking, the step length collapses.  Either needs more than seven times
+ * the iterations allowed here. */
 START_TEST(dropped_b_would_stall) {
   lcplug_settings s = variant_settings(7 + _i, LCPLUG_FRICTION_ODE, 1e-8, 100000);
   int iterations = chain_iterations(&s);
@@ -322,8 +330,8 @@ START_TEST(dropped_b_would_stall) {
 }
 END_TEST
 
-/* Over-relaxation is faster on such a chain (omega 1.5 by about 3, the theory says), under-relaxation
- * slower, and a sweep there and back does more than one there. */
+/* Over-relaxation is faster on such a chain (omega 1.5 by about 3, the theory says),
+ * under-relaxation slower, and a sweep there and back does more than one there. */
 START_TEST(relaxation_and_sweeps_set_the_pace) {
   lcplug_settings s = settings_for(LCPLUG_PGS, LCPLUG_FRICTION_ODE);
   s.tol = 1e-8, s.max_iter = 100000;
@@ -335,7 +343,8 @@ START_TEST(relaxation_and_sweeps_set_the_pace) {
   s.omega = 1.0, s.sweep = LCPLUG_SWEEP_SYMMETRIC;
   int symmetric = chain_iterations(&s);
   ck_assert_msg(2 * over < plain && 2 * plain < under && 3 * symmetric < 2 * plain,
-                "%d sweeps, %d with omega 1.5, %d with 0.5, %d symmetric", plain, over, under, symmetric);
+                "%d sweeps, %d with omega 1.5, %d with 0.5, %d "
+                "symmetric", plain, over, under, symmetric);
 }
 END_TEST
 
@@ -347,16 +356,16 @@ START_TEST(apgd_needs_few_iterations_on_piles) {
     for (int friction = LCPLUG_FRICTION_PYRAMID; friction <= LCPLUG_FRICTION_COULOMB; friction++) {
       lcplug_settings s = variant_settings(7 + _i, (lcplug_friction)friction, 1e-4, 20000);
       lcplug_info info = instance_solve(p, &s);
-      ck_assert_msg(info.status == LCPLUG_SOLVED && info.iterations <= 1500, "friction %d: residual %g after %d",
-                    friction, info.residual, info.iterations);
+      ck_assert_msg(info.status == LCPLUG_SOLVED && info.iterations <= 1500,
+                    "friction %d: residual %g after %d", friction, info.residual, info.iterations);
     }
     instance_free(p);
   }
 }
 END_TEST
 
-/* Rows of very different size (a joint of a heavy machine beside a contact of a grain, A_ii from 1e-4 to
- * 1e4): block scaling makes that no harder. */
+/* Rows of very different size (a joint of a heavy machine beside a contact of a grain, A_ii from
+ * 1e-4 to 1e4): block scaling makes that no harder. */
 START_TEST(scaling_of_rows_does_not_matter) {
   rng r = {47};
   for (int trial = 0; trial < 10; trial++) {
@@ -372,7 +381,8 @@ START_TEST(scaling_of_rows_does_not_matter) {
     s.tol = 1e-12; /* the residual of q is that of its largest rows */
     lcplug_info scaled = instance_solve(q, &s);
     ck_assert_int_eq(scaled.status, LCPLUG_SOLVED);
-    ck_assert_msg(scaled.iterations <= 5 * plain.iterations + 200, "%d, plain %d", scaled.iterations, plain.iterations);
+    ck_assert_msg(scaled.iterations <= 5 * plain.iterations + 200, "%d, plain %d",
+                  scaled.iterations, plain.iterations);
     for (int i = 0; i < 8; i++) ck_assert_double_eq_tol(q->x[i] * d[i], p->x[i], 1e-4);
     instance_free(p);
     instance_free(q);

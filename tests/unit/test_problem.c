@@ -1,7 +1,8 @@
 /* test_problem.c - bad input, one fault at a time.
  *
- * Each fault is made in a copy of a good problem.  lcplug_problem_check, lcplug_solve (every solver,
- * both operators) and lcplug_residual must name it, and must not have written a byte of the outputs. */
+ * Each fault is made in a copy of a good problem.  lcplug_problem_check, lcplug_solve
+ * (every solver, both operators) and lcplug_residual must name it, and must not have
+ * written a byte of the outputs. */
 #include "problem.h"
 
 #include <float.h>
@@ -18,6 +19,7 @@ enum { ROWS = 9, FULL_STRIDE = 11 };
 typedef struct good {
   lcplug_problem problem;
   double A[ROWS * FULL_STRIDE], b[ROWS], lo[ROWS], hi[ROWS];
+  double bx[2 * ROWS], bounds[2 * ROWS]; /* for make_pairs */
   int32_t findex[ROWS];
 } good;
 
@@ -36,7 +38,17 @@ static void make_good(good *g) {
   instance_free(p);
 }
 
-/* ---- the faults ---------------------------------------------------------------------------------- */
+/* The same problem with b and the bounds in pairs, as ODE passes them. */
+static void make_pairs(good *g) {
+  for (int i = 0; i < ROWS; i++) {
+    g->bx[2 * i] = g->b[i], g->bx[2 * i + 1] = NAN;
+    g->bounds[2 * i] = g->lo[i], g->bounds[2 * i + 1] = g->hi[i];
+  }
+  g->problem.b = g->bx, g->problem.b_step = 2;
+  g->problem.lo = g->bounds, g->problem.hi = g->bounds + 1, g->problem.bounds_step = 2;
+}
+
+/* ---- the faults ------------------------------------------------------------------------------ */
 
 static double *at(good *g, int i, int j) { return &g->A[i * FULL_STRIDE + j]; }
 
@@ -46,19 +58,27 @@ static void nan_in_last_of_row(good *g) { *at(g, 8, 7) = -NAN; }
 static void inf_below(good *g) { *at(g, 5, 0) = INFINITY; }
 static void minus_inf_on_diagonal(good *g) { *at(g, 0, 0) = -INFINITY; }
 static void nan_in_b(good *g) { g->b[8] = NAN; }
+static void nan_in_b_of_pairs(good *g) { make_pairs(g), g->bx[2 * 8] = NAN; }
+static void nan_in_b_of_one_row(good *g) { g->problem.n = 1, g->b[0] = NAN; }
 static void inf_in_b(good *g) { g->b[0] = -INFINITY; }
 static void nan_in_lo(good *g) { g->lo[3] = NAN; }
 static void nan_in_hi(good *g) { g->hi[6] = NAN; }
 static void nan_in_mu(good *g) { g->hi[1] = NAN; }
 static void lo_above_hi(good *g) { g->lo[3] = 1.0, g->hi[3] = 0.5; }
+static void lo_above_hi_in_pairs(good *g) {
+  make_pairs(g), g->bounds[2 * 6] = 1.0, g->bounds[2 * 6 + 1] = 0.5;
+}
 static void lo_is_inf(good *g) { g->lo[3] = INFINITY; }
 static void hi_is_minus_inf(good *g) { g->lo[3] = g->hi[3] = -INFINITY; }
 static void findex_is_n(good *g) { g->findex[1] = ROWS; }
 static void findex_is_huge(good *g) { g->findex[1] = INT_MAX; }
 static void findex_to_itself(good *g) { g->findex[4] = 4; }
+static void findex_of_row_0_to_itself(good *g) { g->findex[0] = 0; }
 static void n_is_negative(good *g) { g->problem.n = -1; }
 static void n_is_least(good *g) { g->problem.n = INT_MIN; }
-static void n_is_too_large(good *g) { g->problem.n = PROBLEM_LARGEST + 1, g->problem.stride = SIZE_MAX; }
+static void n_is_too_large(good *g) {
+  g->problem.n = PROBLEM_LARGEST + 1, g->problem.stride = SIZE_MAX;
+}
 static void n_is_largest(good *g) { g->problem.n = INT_MAX, g->problem.stride = SIZE_MAX; }
 static void nub_is_negative(good *g) { g->problem.nub = -1; }
 static void stride_is_short(good *g) { g->problem.stride = ROWS - 1; }
@@ -85,16 +105,20 @@ static const struct fault {
     FAULT(inf_below, LCPLUG_ERROR_NOT_FINITE),
     FAULT(minus_inf_on_diagonal, LCPLUG_ERROR_NOT_FINITE),
     FAULT(nan_in_b, LCPLUG_ERROR_NOT_FINITE),
+    FAULT(nan_in_b_of_pairs, LCPLUG_ERROR_NOT_FINITE),
+    FAULT(nan_in_b_of_one_row, LCPLUG_ERROR_NOT_FINITE),
     FAULT(inf_in_b, LCPLUG_ERROR_NOT_FINITE),
     FAULT(nan_in_lo, LCPLUG_ERROR_BOUNDS),
     FAULT(nan_in_hi, LCPLUG_ERROR_BOUNDS),
     FAULT(nan_in_mu, LCPLUG_ERROR_BOUNDS),
     FAULT(lo_above_hi, LCPLUG_ERROR_BOUNDS),
+    FAULT(lo_above_hi_in_pairs, LCPLUG_ERROR_BOUNDS),
     FAULT(lo_is_inf, LCPLUG_ERROR_BOUNDS),
     FAULT(hi_is_minus_inf, LCPLUG_ERROR_BOUNDS),
     FAULT(findex_is_n, LCPLUG_ERROR_FINDEX),
     FAULT(findex_is_huge, LCPLUG_ERROR_FINDEX),
     FAULT(findex_to_itself, LCPLUG_ERROR_FINDEX),
+    FAULT(findex_of_row_0_to_itself, LCPLUG_ERROR_FINDEX),
     FAULT(n_is_negative, LCPLUG_ERROR_SIZE),
     FAULT(n_is_least, LCPLUG_ERROR_SIZE),
     FAULT(n_is_too_large, LCPLUG_ERROR_SIZE),
@@ -114,7 +138,7 @@ static const struct fault {
 };
 enum { FAULTS = sizeof faults / sizeof *faults };
 
-/* ---- outputs that show any touch ------------------------------------------------------------------- */
+/* ---- outputs that show any touch ------------------------------------------------------------- */
 
 typedef struct outputs {
   double x[ROWS], w[ROWS], lo[ROWS], hi[ROWS], residual;
@@ -122,7 +146,8 @@ typedef struct outputs {
 } outputs;
 
 /* The error of a solve with these settings; fails if anything was written. */
-static lcplug_error untouched_solve(const lcplug_problem *problem, const lcplug_settings *settings) {
+static lcplug_error untouched_solve(const lcplug_problem *problem,
+                                    const lcplug_settings *settings) {
   lcplug_workspace *workspace = lcplug_workspace_create();
   outputs out, pattern;
   memset(&out, 0x5a, sizeof out);
@@ -138,7 +163,8 @@ static lcplug_error untouched_solve(const lcplug_problem *problem, const lcplug_
 static lcplug_error untouched_residual(const lcplug_problem *problem, lcplug_friction friction) {
   lcplug_workspace *workspace = lcplug_workspace_create();
   double x[ROWS] = {0}, residual = 321.0;
-  lcplug_error error = lcplug_residual(workspace, problem, friction, x, 1, NULL, NULL, 0, &residual);
+  lcplug_error error = lcplug_residual(workspace, problem, friction, x, 1, NULL, NULL, 0,
+                                       &residual);
   ck_assert_msg(error, "accepted");
   ck_assert(residual == 321.0);
   lcplug_workspace_free(workspace);
@@ -167,7 +193,7 @@ START_TEST(faults_are_named_and_nothing_is_written) {
 }
 END_TEST
 
-/* ---- what looks odd and is allowed ------------------------------------------------------------------ */
+/* ---- what looks odd and is allowed ----------------------------------------------------------- */
 
 static void check_solves(good *g) {
   ck_assert_int_eq(lcplug_problem_check(&g->problem), LCPLUG_OK);
@@ -192,13 +218,22 @@ static void rows_below_nub_may_have_any_bounds(good *g) {
 }
 static void nub_beyond_n(good *g) { g->problem.nub = 1000; }
 static void lo_of_friction_is_ignored(good *g) { g->lo[1] = NAN, g->lo[2] = INFINITY; }
-static void mu_negative_or_infinite(good *g) { g->hi[1] = -0.5, g->hi[2] = INFINITY, g->hi[4] = 0.0; }
+static void mu_negative_or_infinite(good *g) {
+  g->hi[1] = -0.5, g->hi[2] = INFINITY, g->hi[4] = 0.0;
+}
 static void findex_very_negative(good *g) { g->findex[0] = INT_MIN; }
-static void nothing_but_A_and_b(good *g) { g->problem.lo = g->problem.hi = NULL, g->problem.findex = NULL; }
+static void nothing_but_A_and_b(good *g) {
+  g->problem.lo = g->problem.hi = NULL, g->problem.findex = NULL;
+}
 static void friction_without_bounds(good *g) { g->problem.hi = NULL; }
 static void upper_triangle_is_noise(good *g) {
   for (int i = 0; i < ROWS; i++)
     for (int j = i + 1; j < FULL_STRIDE; j++) *at(g, i, j) = j % 2 ? NAN : INFINITY;
+}
+static void stride_is_n(good *g) {
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < ROWS; j++) g->A[i * ROWS + j] = *at(g, i, j);
+  g->problem.stride = ROWS;
 }
 static void full_and_symmetric(good *g) { g->problem.full = 1, *at(g, 2, 5) *= 1.0 + 1e-14; }
 static void row_of_zeros(good *g) {
@@ -212,9 +247,21 @@ static void no_rows(good *g) {
 }
 
 static void (*const allowed[])(good *g) = {
-    rows_below_nub_may_have_any_bounds, nub_beyond_n, lo_of_friction_is_ignored, mu_negative_or_infinite,
-    findex_very_negative, nothing_but_A_and_b, friction_without_bounds, upper_triangle_is_noise,
-    full_and_symmetric, row_of_zeros, minus_zero_on_diagonal, interval_of_one_point, no_rows,
+    rows_below_nub_may_have_any_bounds,
+    nub_beyond_n,
+    lo_of_friction_is_ignored,
+    mu_negative_or_infinite,
+    findex_very_negative,
+    nothing_but_A_and_b,
+    friction_without_bounds,
+    upper_triangle_is_noise,
+    make_pairs,
+    stride_is_n,
+    full_and_symmetric,
+    row_of_zeros,
+    minus_zero_on_diagonal,
+    interval_of_one_point,
+    no_rows,
 };
 enum { ALLOWED = sizeof allowed / sizeof *allowed };
 
@@ -226,8 +273,8 @@ START_TEST(odd_but_allowed) {
 }
 END_TEST
 
-/* Rows 1 and 2 name each other as normals, row 4 names row 5, which is a friction row of row 3: as in
- * ODE, rows 1, 2 and 4 carry no force, and their bounds come back as 0. */
+/* Rows 1 and 2 name each other as normals, row 4 names row 5, which is a friction row of row 3: as
+ * in ODE, rows 1, 2 and 4 carry no force, and their bounds come back as 0. */
 START_TEST(friction_rows_of_friction_rows_carry_no_force) {
   good g;
   make_good(&g);
@@ -240,15 +287,16 @@ START_TEST(friction_rows_of_friction_rows_carry_no_force) {
     lcplug_solution solution = {.x = x, .lo = lo, .hi = hi};
     ck_assert_int_eq(lcplug_solve(workspace, &g.problem, &s, &solution, NULL), LCPLUG_OK);
     const int dead[] = {1, 2, 4};
-    for (int k = 0; k < 3; k++) ck_assert(x[dead[k]] == 0.0 && lo[dead[k]] == 0.0 && hi[dead[k]] == 0.0);
+    for (int k = 0; k < 3; k++)
+      ck_assert(x[dead[k]] == 0.0 && lo[dead[k]] == 0.0 && hi[dead[k]] == 0.0);
     ck_assert(x[3] == 0.0 || fabs(x[5]) > 0.0);
     lcplug_workspace_free(workspace);
   }
 }
 END_TEST
 
-/* Rows 0 and 1 lie below nub: free, though row 0 may only push and row 1 is a friction row.  Nothing is
- * left over in them, and the bounds that come back are infinite. */
+/* Rows 0 and 1 lie below nub: free, though row 0 may only push and row 1 is a friction row.
+ * Nothing is left over in them, and the bounds that come back are infinite. */
 START_TEST(rows_below_nub_are_free) {
   good g;
   make_good(&g);
@@ -261,7 +309,8 @@ START_TEST(rows_below_nub_are_free) {
       lcplug_solution solution = {.x = x, .w = w, .lo = lo, .hi = hi};
       s.tol = 1e-9, s.max_iter = 100000;
       ck_assert_int_eq(lcplug_solve(workspace, &g.problem, &s, &solution, NULL), LCPLUG_OK);
-      for (int i = 0; i < 2; i++) ck_assert(fabs(w[i]) < 1e-7 && lo[i] == -INFINITY && hi[i] == INFINITY);
+      for (int i = 0; i < 2; i++)
+        ck_assert(fabs(w[i]) < 1e-7 && lo[i] == -INFINITY && hi[i] == INFINITY);
       ck_assert(x[0] < 0.0);
       lcplug_workspace_free(workspace);
     }
@@ -280,7 +329,8 @@ START_TEST(missing_arguments) {
   ck_assert_int_eq(lcplug_problem_check(NULL), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_solve(NULL, &g.problem, &s, &solution, NULL), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_solve(workspace, NULL, &s, &solution, NULL), LCPLUG_ERROR_ARGUMENT);
-  ck_assert_int_eq(lcplug_solve(workspace, &g.problem, NULL, &solution, NULL), LCPLUG_ERROR_ARGUMENT);
+  ck_assert_int_eq(lcplug_solve(workspace, &g.problem, NULL, &solution, NULL),
+                   LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_solve(workspace, &g.problem, &s, NULL, NULL), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_solve(workspace, &g.problem, &s, &nowhere, NULL), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(untouched_solve(&g.problem, &zero), LCPLUG_ERROR_ARGUMENT);
@@ -293,7 +343,8 @@ START_TEST(missing_arguments) {
   ck_assert_int_eq(RESIDUAL(workspace, NULL, 0, x, &residual), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(RESIDUAL(workspace, &g.problem, 0, NULL, &residual), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(RESIDUAL(workspace, &g.problem, 0, x, NULL), LCPLUG_ERROR_ARGUMENT);
-  ck_assert_int_eq(RESIDUAL(workspace, &g.problem, (lcplug_friction)9, x, &residual), LCPLUG_ERROR_ARGUMENT);
+  ck_assert_int_eq(RESIDUAL(workspace, &g.problem, (lcplug_friction)9, x, &residual),
+                   LCPLUG_ERROR_ARGUMENT);
   ck_assert(residual == 7.0);
   lcplug_workspace_free(workspace);
 }
@@ -312,7 +363,8 @@ START_TEST(workspace_survives_errors) {
   ck_assert_int_eq(lcplug_solve(workspace, &g.problem, &s, &first, NULL), LCPLUG_OK);
   size_t bytes = lcplug_workspace_bytes(workspace);
   for (int k = 0; k < 100; k++)
-    ck_assert_int_eq(lcplug_solve(workspace, &bad.problem, &s, &second, NULL), LCPLUG_ERROR_NOT_FINITE);
+    ck_assert_int_eq(lcplug_solve(workspace, &bad.problem, &s, &second, NULL),
+                     LCPLUG_ERROR_NOT_FINITE);
   ck_assert_int_eq(lcplug_solve(workspace, &g.problem, &s, &second, NULL), LCPLUG_OK);
   ck_assert_mem_eq(x, again, sizeof x);
   ck_assert_uint_eq(lcplug_workspace_bytes(workspace), bytes);
@@ -329,7 +381,8 @@ START_TEST(outputs_go_where_asked) {
   double x[ROWS], w[ROWS], lo[ROWS], hi[ROWS], pairs_x[2 * ROWS], pairs[2 * ROWS];
   for (int i = 0; i < 2 * ROWS; i++) pairs_x[i] = 99.0;
   lcplug_solution plain = {.x = x, .w = w, .lo = lo, .hi = hi};
-  lcplug_solution paired = {.x = pairs_x + 1, .x_step = 2, .lo = pairs, .hi = pairs + 1, .bounds_step = 2};
+  lcplug_solution paired = {
+      .x = pairs_x + 1, .x_step = 2, .lo = pairs, .hi = pairs + 1, .bounds_step = 2};
   ck_assert_int_eq(lcplug_solve(workspace, &g.problem, &s, &plain, NULL), LCPLUG_OK);
   ck_assert_int_eq(lcplug_solve(workspace, &g.problem, &s, &paired, NULL), LCPLUG_OK);
   for (int i = 0; i < ROWS; i++) {

@@ -1,5 +1,5 @@
-/* test_promises.c - what holds for every solve, whatever comes in: never worse than no forces, never a
- * number that is none, the same bits for the same input, inputs left alone, limits kept. */
+/* test_promises.c - what holds for every solve, whatever comes in: never worse than no forces,
+ * never a number that is none, the same bits for the same input, inputs left alone, limits kept. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -14,7 +14,8 @@ enum { FRICTIONS = 4, FIRST_ORDER_PAIRS = 2 * FRICTIONS, PAIRS = 3 * FRICTIONS }
 
 /* The solver and friction model of a loop test's number. */
 static lcplug_settings pair_settings(int number, double tol, int max_iter) {
-  lcplug_settings s = settings_for(solvers[number / FRICTIONS], (lcplug_friction)(number % FRICTIONS));
+  lcplug_settings s = settings_for(solvers[number / FRICTIONS],
+                                   (lcplug_friction)(number % FRICTIONS));
   s.tol = tol, s.max_iter = max_iter;
   return s;
 }
@@ -70,25 +71,28 @@ START_TEST(no_force_beats_a_bad_guess) {
     instance *p = instance_contacts(&r, 6, 3, 1e-3, 0.6, 0.6);
     lcplug_settings s = pair_settings(_i, 1e-9, 1);
     double x0[18];
-    for (int i = 0; i < p->n; i++) p->b[i] = i % 3 ? rng_between(&r, -0.2, 0.2) : rng_between(&r, -2, -1);
+    for (int i = 0; i < p->n; i++)
+      p->b[i] = i % 3 ? rng_between(&r, -0.2, 0.2) : rng_between(&r, -2, -1);
     lcplug_info info = solve_from(p, make_guess(&r, trial % 5, x0, p->n), &s);
-    ck_assert_msg(info.residual == 0.0, "guess %d: residual %g, but 0 without forces", trial % 5, info.residual);
+    ck_assert_msg(info.residual == 0.0, "guess %d: residual %g, but 0 without forces", trial % 5,
+                  info.residual);
     instance_free(p);
   }
 }
 END_TEST
 
-/* ---- warm start --------------------------------------------------------------------------------------- */
+/* ---- warm start ------------------------------------------------------------------------------ */
 
-/* The answer given back as a guess is accepted at once; one slightly off takes fewer iterations than
- * none.  The guess is in the caller's order of rows, here a random one.  (friction=ode first solves
- * another problem, without friction, for which the answer is no answer.) */
+/* The answer given back as a guess is accepted at once; one slightly off takes fewer iterations
+ * than none.  The guess is in the caller's order of rows, here a random one.  (friction=ode first
+ * solves another problem, without friction, for which the answer is no answer.) */
 START_TEST(warm_starts_help) {
   rng r = {52};
   int warm = 0, cold = 0;
   if (_i % FRICTIONS == LCPLUG_FRICTION_ODE) return;
   for (int trial = 0; trial < 10; trial++) {
-    instance *ordered = instance_contacts(&r, 6, 3, 1e-2, 0.6, 0.6), *p = instance_permuted(ordered, &r, NULL);
+    instance *ordered = instance_contacts(&r, 6, 3, 1e-2, 0.6, 0.6),
+             *p = instance_permuted(ordered, &r, NULL);
     lcplug_settings s = pair_settings(_i, 1e-9, 100000);
     double x0[18];
     lcplug_info first = solve_from(p, NULL, &s);
@@ -109,10 +113,11 @@ START_TEST(warm_starts_help) {
 }
 END_TEST
 
-/* ---- limits ---------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
-/* A chain of 400 rows, A = tridiagonal(-1, 2, -1), is far too stiff for a first-order method to finish in
- * 30 ms to a tolerance below rounding; the best so far comes back, soon after the limit. */
+/* A chain of 400 rows, A = tridiagonal(-1, 2, -1), is far too stiff for a first-order
+ * method to finish in 30 ms to a tolerance below rounding; the best so far comes
+ * back, soon after the limit. */
 START_TEST(time_limit_is_kept) {
   enum { N = 400 };
   instance *p = instance_create(N);
@@ -149,7 +154,8 @@ START_TEST(seconds_are_told) {
 }
 END_TEST
 
-/* max_iter counts the iterations of each phase, of which friction=ode has two; the status says so. */
+/* max_iter counts the iterations of each phase, of which friction=ode
+ * has two; the status says so. */
 START_TEST(iteration_limit_is_kept) {
   rng r = {53};
   for (int limit = 1; limit <= 20; limit += 19) {
@@ -163,7 +169,7 @@ START_TEST(iteration_limit_is_kept) {
 }
 END_TEST
 
-/* ---- the same bits ------------------------------------------------------------------------------------------ */
+/* ---- the same bits --------------------------------------------------------------------------- */
 
 static void check_same_answer(const instance *p, const instance *q) {
   size_t bytes = (size_t)p->n * sizeof *p->x;
@@ -173,14 +179,16 @@ static void check_same_answer(const instance *p, const instance *q) {
   ck_assert_mem_eq(p->used_hi, q->used_hi, bytes);
 }
 
-/* Twice in new workspaces, then in one that has solved larger and smaller problems of other kinds. */
+/* Twice in new workspaces, then in one that has solved larger and
+ * smaller problems of other kinds. */
 START_TEST(same_input_same_bits) {
   rng r = {54};
   lcplug_workspace *used = lcplug_workspace_create();
   for (int trial = 0; trial < 10; trial++) {
     instance *p = instance_contacts(&r, 6, 3, 1e-4, 0.6, 0.3), *q = instance_copy(p);
     instance *other = instance_random(&r, trial % 2 ? 5 : 70, 30, 1e-3);
-    lcplug_settings s = pair_settings(_i, 1e-8, 300), any = pair_settings((_i + trial) % PAIRS, 1e-3, 50);
+    lcplug_settings s = pair_settings(_i, 1e-8, 300),
+                    any = pair_settings((_i + trial) % PAIRS, 1e-3, 50);
     any.matrix = trial % 2 ? LCPLUG_MATRIX_DENSE : LCPLUG_MATRIX_SPARSE;
     lcplug_info first = solve_from(p, NULL, &s), second = solve_from(q, NULL, &s);
     check_same_answer(p, q);
@@ -209,7 +217,8 @@ static void *work(void *data) {
   lcplug_problem problem = instance_problem(w->p);
   lcplug_solution solution = {.x = w->p->x, .w = w->p->w, .lo = w->p->used_lo, .hi = w->p->used_hi};
   lcplug_error error = LCPLUG_OK;
-  for (int k = 0; k < 20; k++) error |= lcplug_solve(workspace, &problem, &w->settings, &solution, NULL);
+  for (int k = 0; k < 20; k++)
+    error |= lcplug_solve(workspace, &problem, &w->settings, &solution, NULL);
   lcplug_workspace_free(workspace);
   return error ? data : NULL;
 }
@@ -242,7 +251,8 @@ END_TEST
 /* The caller's arrays are only read, to the bit, padding and upper triangle included. */
 START_TEST(inputs_are_left_alone) {
   rng r = {56};
-  instance *ordered = instance_contacts(&r, 10, 4, 1e-4, 0.6, 0.3), *p = instance_permuted(ordered, &r, NULL);
+  instance *ordered = instance_contacts(&r, 10, 4, 1e-4, 0.6, 0.3),
+           *p = instance_permuted(ordered, &r, NULL);
   instance *before = instance_copy(p);
   double x0[30], x0_before[30];
   make_guess(&r, 1, x0, p->n);
@@ -262,10 +272,11 @@ START_TEST(inputs_are_left_alone) {
 }
 END_TEST
 
-/* ---- numbers at the ends of their range ----------------------------------------------------------------------- */
+/* ---- numbers at the ends of their range ------------------------------------------------------ */
 
-/* Contacts whose matrix, right sides, bounds and coefficients are multiplied by anything between 1e-300
- * and 1e300: no number that is none comes back, and the residual is a number from 0 to infinity. */
+/* Contacts whose matrix, right sides, bounds and coefficients are multiplied by anything
+ * between 1e-300 and 1e300: no number that is none comes back, and the residual is a
+ * number from 0 to infinity. */
 START_TEST(extreme_numbers_give_finite_answers) {
   rng r = {57};
   for (int trial = 0; trial < 300; trial++) {
@@ -279,15 +290,16 @@ START_TEST(extreme_numbers_give_finite_answers) {
     lcplug_settings s = pair_settings(_i, 1e-6, 30);
     lcplug_info info = solve_from(p, NULL, &s);
     for (int i = 0; i < p->n; i++)
-      ck_assert_msg(isfinite(p->x[i]) && isfinite(p->w[i]), "trial %d: x %g, w %g", trial, p->x[i], p->w[i]);
+      ck_assert_msg(isfinite(p->x[i]) && isfinite(p->w[i]), "trial %d: x %g, w %g", trial, p->x[i],
+                    p->w[i]);
     ck_assert_msg(info.residual >= 0.0, "trial %d: residual %g", trial, info.residual);
     instance_free(p);
   }
 }
 END_TEST
 
-/* The same problem in units 1e-60 to 1e60 times as large is solved as well: residual and status do not
- * depend on the unit.  (Forces f, velocities v; A / f, b v, x f v.) */
+/* The same problem in units 1e-60 to 1e60 times as large is solved as well: residual and status do
+ * not depend on the unit.  (Forces f, velocities v; A / f, b v, x f v.) */
 START_TEST(units_do_not_matter) {
   const double units[] = {1e-60, 1e-20, 1e-6, 1.0, 1e6, 1e20, 1e60};
   rng r = {58};
@@ -303,8 +315,8 @@ START_TEST(units_do_not_matter) {
         for (int j = 0; j <= i; j++) instance_set(q, i, j, instance_at(p, i, j) / force);
       }
       lcplug_info info = solve_from(q, NULL, &s);
-      ck_assert_msg(info.status == LCPLUG_SOLVED && info.residual <= 1e-6, "forces %g, speeds %g: residual %g",
-                    force, speed, info.residual);
+      ck_assert_msg(info.status == LCPLUG_SOLVED && info.residual <= 1e-6,
+                    "forces %g, speeds %g: residual %g", force, speed, info.residual);
       instance_free(q);
     }
     instance_free(p);

@@ -1,5 +1,5 @@
-/* test_record.c - problems in files: what is written is what is read, and a damaged file is an error, or
- * (in a place without meaning) the same content, but never a crash. */
+/* test_record.c - problems in files: what is written is what is read, and a damaged file is an
+ * error, or (in a place without meaning) the same content, but never a crash. */
 #include <lcplug/record.h>
 
 #include <dirent.h>
@@ -18,7 +18,7 @@ static char path[64];
 static void make_path(void) { snprintf(path, sizeof path, "test_record_%ld.out", (long)getpid()); }
 static void remove_path(void) { remove(path); }
 
-/* ---- files as bytes ------------------------------------------------------------------------------------ */
+/* ---- files as bytes -------------------------------------------------------------------------- */
 
 typedef struct bytes {
   unsigned char data[8192];
@@ -42,10 +42,11 @@ static void store(const bytes *b, size_t size) {
   ck_assert_int_eq(fclose(file), 0);
 }
 
-/* ---- records ------------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static lcplug_record make_record(const instance *p, const double *x) {
-  lcplug_record record = {.problem = instance_problem(p), .x = x, .seconds = 0.125, .errors = 3, .call = 77};
+  lcplug_record record = {
+      .problem = instance_problem(p), .x = x, .seconds = 0.125, .errors = 3, .call = 77};
   strcpy(record.tag, "a pile of two boxes");
   return record;
 }
@@ -65,7 +66,8 @@ static int same_record(const lcplug_record *a, const lcplug_record *b) {
   if (n != q->n || p->nub != q->nub || !p->findex != !q->findex || !a->x != !b->x) return 0;
   for (int i = 0; i < n; i++)
     for (int j = 0; j <= i; j++)
-      if (p->A[(size_t)i * p->stride + (size_t)j] != q->A[(size_t)i * q->stride + (size_t)j]) return 0;
+      if (p->A[(size_t)i * p->stride + (size_t)j] != q->A[(size_t)i * q->stride + (size_t)j])
+        return 0;
   return same_numbers(p->b, p->b_step, q->b, n, 0.0) &&
          same_numbers(p->lo, p->bounds_step, q->lo, n, -INFINITY) &&
          same_numbers(p->hi, p->bounds_step, q->hi, n, INFINITY) &&
@@ -82,6 +84,15 @@ static lcplug_record *read_back(const char *name) {
   return record;
 }
 
+/* What is written is read again, and is a problem. */
+static void check_round_trip(const lcplug_record *record) {
+  ck_assert_int_eq(lcplug_record_write(path, record), LCPLUG_OK);
+  lcplug_record *copy = read_back(path);
+  ck_assert(same_record(record, copy));
+  ck_assert_int_eq(lcplug_problem_check(&copy->problem), LCPLUG_OK);
+  lcplug_record_free(copy);
+}
+
 /* With and without findex, bounds and answer, of no rows and of many, with steps. */
 START_TEST(round_trip) {
   rng r = {80};
@@ -92,11 +103,7 @@ START_TEST(round_trip) {
     if (kind % 3 == 0) record.problem.findex = NULL;
     if (kind % 3 == 1) record.problem.lo = record.problem.hi = NULL;
     if (kind % 3 == 2) record.problem.nub = p->n / 2;
-    ck_assert_int_eq(lcplug_record_write(path, &record), LCPLUG_OK);
-    lcplug_record *copy = read_back(path);
-    ck_assert(same_record(&record, copy));
-    ck_assert_int_eq(lcplug_problem_check(&copy->problem), LCPLUG_OK);
-    lcplug_record_free(copy);
+    check_round_trip(&record);
     instance_free(p);
   }
   lcplug_record_free(NULL);
@@ -107,14 +114,12 @@ START_TEST(round_trip_of_pairs) {
   rng r = {81};
   instance *p = instance_contacts(&r, 3, 2, 1e-3, 0.5, 0.5);
   double bx[18], lh[18];
-  for (int i = 0; i < 9; i++) bx[2 * i] = p->b[i], bx[2 * i + 1] = NAN, lh[2 * i] = p->lo[i], lh[2 * i + 1] = p->hi[i];
+  for (int i = 0; i < 9; i++)
+    bx[2 * i] = p->b[i], bx[2 * i + 1] = NAN, lh[2 * i] = p->lo[i], lh[2 * i + 1] = p->hi[i];
   lcplug_record record = make_record(p, NULL);
   record.problem.b = bx, record.problem.b_step = 2;
   record.problem.lo = lh, record.problem.hi = lh + 1, record.problem.bounds_step = 2;
-  ck_assert_int_eq(lcplug_record_write(path, &record), LCPLUG_OK);
-  lcplug_record *copy = read_back(path);
-  ck_assert(same_record(&record, copy));
-  lcplug_record_free(copy);
+  check_round_trip(&record);
   instance_free(p);
 }
 END_TEST
@@ -139,7 +144,7 @@ START_TEST(read_problems_solve_alike) {
 }
 END_TEST
 
-/* ---- damage -------------------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 static bytes small_file(lcplug_record *record, instance **p) {
   rng r = {83};
@@ -160,7 +165,8 @@ static bytes older_file(bytes b) {
   return b;
 }
 
-/* Reads the file at path, which is damaged: an error that names the file and leaves NULL, or a record. */
+/* Reads the file at path, which is damaged: an error that names the file and
+ * leaves NULL, or a record. */
 static lcplug_record *read_damaged(void) {
   char message[300] = "", cut[8];
   lcplug_record *record = (lcplug_record *)message;
@@ -194,8 +200,8 @@ START_TEST(flipped_bytes_are_seen) {
 }
 END_TEST
 
-/* Without a checksum damage may pass for content: but no crash, and what comes back can be put to the
- * solver, which solves or refuses it. */
+/* Without a checksum damage may pass for content: but no crash, and what comes back can be put to
+ * the solver, which solves or refuses it. */
 START_TEST(flipped_bytes_of_the_older_layout_are_harmless) {
   lcplug_record record, *damaged;
   instance *p;
@@ -249,10 +255,11 @@ START_TEST(truncated_files_are_errors) {
 }
 END_TEST
 
-/* Counts that do not fit the file, as large as they go, with a checksum that does not matter: refused
- * before anything is allocated for them. */
+/* Counts that do not fit the file, as large as they go, with a checksum that does not matter:
+ * refused before anything is allocated for them. */
 START_TEST(absurd_counts_are_errors) {
-  const uint32_t counts[] = {0, 1, 2, 4, 0x00ffffff, 0x01000000, 0x01000001, 0x7fffffff, 0x80000000, 0xffffffff};
+  const uint32_t counts[] = {0,          1,          2,          4,          0x00ffffff,
+                             0x01000000, 0x01000001, 0x7fffffff, 0x80000000, 0xffffffff};
   const size_t places[] = {8, 12, 20};
   lcplug_record record;
   instance *p;
@@ -271,15 +278,20 @@ START_TEST(absurd_counts_are_errors) {
 }
 END_TEST
 
-/* ---- files that are none ------------------------------------------------------------------------------- */
+/* ---- files that are none --------------------------------------------------------------------- */
 
 START_TEST(missing_files_are_errors) {
   char message[200] = "";
   lcplug_record *record = (lcplug_record *)message;
-  ck_assert_int_eq(lcplug_record_read("no/such/file.lcp", &record, message, sizeof message), LCPLUG_ERROR_FILE);
+  ck_assert_int_eq(lcplug_record_read("no/such/file.lcp", &record, message, sizeof message),
+                   LCPLUG_ERROR_FILE);
   ck_assert_ptr_null(record);
   ck_assert(strstr(message, "no/such/file.lcp") && strstr(message, "No such file"));
   ck_assert_int_eq(lcplug_record_read("no/such/file.lcp", &record, NULL, 0), LCPLUG_ERROR_FILE);
+  /* A message without room stays as it is. */
+  strcpy(message, "as it was");
+  ck_assert_int_eq(lcplug_record_read("no/such/file.lcp", &record, message, 0), LCPLUG_ERROR_FILE);
+  ck_assert_str_eq(message, "as it was");
   ck_assert_int_eq(lcplug_record_read(NULL, &record, NULL, 0), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_record_read("x", NULL, NULL, 0), LCPLUG_ERROR_ARGUMENT);
 }
@@ -294,7 +306,7 @@ START_TEST(a_folder_is_an_error) {
   rmdir(path);
   ck_assert_msg(error == LCPLUG_ERROR_FILE, "%s (%s)", lcplug_error_text(error), message);
   ck_assert_ptr_null(record);
-  ck_assert(strstr(message, path));
+  ck_assert(strstr(message, path) && strstr(message, "not a file"));
 }
 END_TEST
 
@@ -306,6 +318,8 @@ START_TEST(refused_records_leave_no_file) {
   ck_assert_int_eq(lcplug_record_write("no/such/folder.lcp", &record), LCPLUG_ERROR_FILE);
   ck_assert_int_eq(lcplug_record_write(NULL, &record), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_record_write(path, NULL), LCPLUG_ERROR_ARGUMENT);
+  lcplug_format none = (lcplug_format)(LCPLUG_FORMAT_MATRIX_MARKET + 1);
+  ck_assert_int_eq(lcplug_record_write_as(path, &record, none, NULL, 0), LCPLUG_ERROR_ARGUMENT);
   p->findex[1] = 99;
   ck_assert_int_eq(lcplug_record_write(path, &record), LCPLUG_ERROR_FINDEX);
   p->findex[1] = 0, record.problem.api = 0;
@@ -331,7 +345,8 @@ START_TEST(tags_end_and_files_are_replaced) {
   lcplug_record *copy = read_back(path);
   ck_assert_uint_eq(strlen(copy->tag), 63);
   lcplug_record_free(copy);
-  bytes old = older_file(load(path)); /* which a stranger may have written; this one has both arrays */
+  /* which a stranger may have written; this one has both arrays */
+  bytes old = older_file(load(path));
   memset(old.data + 40, 'x', 64);
   store(&old, old.size);
   copy = read_back(path);
@@ -341,7 +356,7 @@ START_TEST(tags_end_and_files_are_replaced) {
 }
 END_TEST
 
-/* ---- captures of the older layout ---------------------------------------------------------------------- */
+/* ---- captures of the older layout ------------------------------------------------------------ */
 
 static int is_capture(const char *name) {
   size_t length = strlen(name);

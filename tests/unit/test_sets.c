@@ -14,9 +14,13 @@
 
 #include "support.h"
 
-static force_set circle(double mu) { return (force_set){.kind = SET_CONE, .rows = 3, .mu = {mu, mu}}; }
+static force_set circle(double mu) {
+  return (force_set){.kind = SET_CONE, .rows = 3, .mu = {mu, mu}};
+}
 
-static force_set wedge(double mu) { return (force_set){.kind = SET_CONE, .rows = 2, .mu = {mu, mu}}; }
+static force_set wedge(double mu) {
+  return (force_set){.kind = SET_CONE, .rows = 2, .mu = {mu, mu}};
+}
 
 static force_set ellipse(double mu1, double mu2) {
   return (force_set){.kind = SET_ELLIPSE, .rows = 3, .mu = {mu1, mu2}};
@@ -41,8 +45,8 @@ static double dual_needs(const force_set *s, const double *w) {
   return s->rows > 2 ? hypot(s->mu[0] * w[1], s->mu[1] * w[2]) : s->mu[0] * fabs(w[1]);
 }
 
-/* Moreau's three conditions and idempotence, up to a few rounding errors of |q|.  A condition of the
- * form n >= |mu t| is a distance only after division by the length of its normal vector. */
+/* Moreau's three conditions and idempotence, up to a few rounding errors of |q|.  A condition of
+ * the form n >= |mu t| is a distance only after division by the length of its normal vector. */
 static void check_cone_point(const force_set *s, const double *q) {
   double p[3], again[3], gap[3], work = 0.0, size = length(q, s->rows), slack = 1e-13 * size;
   double steep = fmax(s->mu[0], s->rows > 2 ? s->mu[1] : 0.0);
@@ -56,7 +60,8 @@ static void check_cone_point(const force_set *s, const double *q) {
   ck_assert_msg((carried(s, p) - p[0]) / hypot(1.0, 1.0 / flat) <= slack,
                 "mu %g %g: (%g %g %g) goes outside", s->mu[0], s->mu[1], q[0], q[1], q[2]);
   ck_assert_msg((dual_needs(s, gap) - gap[0]) / hypot(1.0, steep) <= slack,
-                "mu %g %g: (%g %g %g) moves in a wrong direction", s->mu[0], s->mu[1], q[0], q[1], q[2]);
+                "mu %g %g: (%g %g %g) moves in a wrong "
+                "direction", s->mu[0], s->mu[1], q[0], q[1], q[2]);
   ck_assert_msg(fabs(work) <= 1e-13, "mu %g %g: (%g %g %g) goes too far", s->mu[0], s->mu[1], q[0],
                 q[1], q[2]);
   lcplug_project(s, p, again);
@@ -106,7 +111,8 @@ START_TEST(cones_at_their_surfaces) {
   rng r = {2};
   for (int trial = 0; trial < 5000; trial++) {
     double mu1 = rng_magnitude(&r, -2, 2), mu2 = trial % 2 ? mu1 : mu1 * rng_magnitude(&r, -3, 3);
-    double angle = rng_between(&r, 0.0, 6.2832), off = 1.0 + rng_between(&r, -1.0, 1.0) * rng_magnitude(&r, -17, -8);
+    double angle = rng_between(&r, 0.0, 6.2832),
+           off = 1.0 + rng_between(&r, -1.0, 1.0) * rng_magnitude(&r, -17, -8);
     double on_cone[3] = {off, mu1 * cos(angle), mu2 * sin(angle)};
     double on_polar[3] = {-off, cos(angle) / mu1, sin(angle) / mu2};
     force_set s = ellipse(mu1, mu2), round = circle(mu1);
@@ -137,8 +143,8 @@ static double distance_by_rays(const force_set *s, const double *q) {
   return best;
 }
 
-/* A point outside the cone: no sampled point is nearer than the projection, and the best sampled one
- * is hardly farther.  A point inside stays where it is, to the bit. */
+/* A point outside the cone: no sampled point is nearer than the projection, and the best sampled
+ * one is hardly farther.  A point inside stays where it is, to the bit. */
 START_TEST(cones_against_brute_force) {
   rng r = {3};
   for (int trial = 0; trial < 300; trial++) {
@@ -201,15 +207,16 @@ START_TEST(projection_in_place_and_to_scale) {
       if (k > 2) continue;
       for (int i = 0; i < 3; i++) big[i] = q[i] * 0x1p40;
       lcplug_project(&sets[k], big, big);
-      for (int i = 0; i < sets[k].rows; i++) ck_assert_double_le(fabs(big[i] * 0x1p-40 - p[i]), 1e-15);
+      for (int i = 0; i < sets[k].rows; i++)
+        ck_assert_double_le(fabs(big[i] * 0x1p-40 - p[i]), 1e-15);
     }
   }
 }
 END_TEST
 
 /* Friction coefficients as large as a double goes, which stand for "never slips", and as small:
- * (n, t) = (1, 1) stays, or keeps its normal part; the nearest point of a nearly flat cone to (-1, 1)
- * is (0, 1). */
+ * (n, t) = (1, 1) stays, or keeps its normal part; the nearest point of a nearly flat
+ * cone to (-1, 1) is (0, 1). */
 static const double large[] = {1e8, 1e12, 1e16, 1e30, 1e100, 1e155, 1e200, 1e300};
 enum { LARGE = sizeof large / sizeof *large };
 
@@ -222,11 +229,11 @@ START_TEST(cones_of_extreme_friction) {
   lcplug_project(&wide[k], up, p);
   ck_assert_double_le(distance_max(p, up, wide[k].rows), 1e-12);
   lcplug_project(&wide[k], down, p);
-  ck_assert_msg(fabs(p[0]) < 3.0 / mu && fabs(p[1] - 1.0) < 1e-7, "%s of mu %g: (%g %g)", name[k], mu,
-                p[0], p[1]);
+  ck_assert_msg(fabs(p[0]) < 3.0 / mu && fabs(p[1] - 1.0) < 1e-7, "%s of mu %g: (%g %g)", name[k],
+                mu, p[0], p[1]);
   lcplug_project(&thin[k], up, p);
-  ck_assert_msg(fabs(p[0] - 1.0) < 1e-7 && fabs(p[1]) <= 1.0 / mu * 1.0000001, "%s of mu %g: (%g %g)",
-                name[k], 1 / mu, p[0], p[1]);
+  ck_assert_msg(fabs(p[0] - 1.0) < 1e-7 && fabs(p[1]) <= 1.0 / mu * 1.0000001,
+                "%s of mu %g: (%g %g)", name[k], 1 / mu, p[0], p[1]);
   lcplug_project(&thin[k], down, p);
   ck_assert_msg(p[0] == 0.0 && p[1] == 0.0, "%s of mu %g: (%g %g)", name[k], 1 / mu, p[0], p[1]);
 }
@@ -237,7 +244,8 @@ static const double extreme[] = {1e-300, 1e-200, 1e-160, 1e160, 1e200, 1e300};
 enum { EXTREME = sizeof extreme / sizeof *extreme };
 
 START_TEST(cones_of_extreme_forces) {
-  const double directions[][3] = {{0.1, 1, 1}, {-0.1, 1, 0.5}, {0, 1, 0}, {-1, 0.1, 0.1}, {1, 0.1, 0.1}};
+  const double directions[][3] = {
+      {0.1, 1, 1}, {-0.1, 1, 0.5}, {0, 1, 0}, {-1, 0.1, 0.1}, {1, 0.1, 0.1}};
   force_set sets[] = {circle(0.5), wedge(0.5), ellipse(0.5, 0.8)};
   for (size_t d = 0; d < sizeof directions / sizeof *directions; d++) {
     double q[3];
@@ -247,7 +255,8 @@ START_TEST(cones_of_extreme_forces) {
 }
 END_TEST
 
-/* lo <= x <= hi: the nearest of many points of the interval, and the ends, infinite ones included. */
+/* lo <= x <= hi: the nearest of many points of the interval, and the
+ * ends, infinite ones included. */
 START_TEST(interval_against_brute_force) {
   rng r = {6};
   for (int trial = 0; trial < 2000; trial++) {
@@ -280,8 +289,8 @@ START_TEST(interval_with_infinite_ends) {
 }
 END_TEST
 
-/* mu |x_n|, where no normal force means no friction even if mu is infinite, and mu 0 none even under
- * an infinite force. */
+/* mu |x_n|, where no normal force means no friction even if mu is infinite, and mu 0 none
+ * even under an infinite force. */
 START_TEST(friction_bound_rules) {
   ck_assert(lcplug_friction_bound(0.5, 4.0) == 2.0);
   ck_assert(lcplug_friction_bound(0.5, -4.0) == 2.0);
@@ -293,8 +302,8 @@ START_TEST(friction_bound_rules) {
 }
 END_TEST
 
-/* A coupled row takes its bounds from its normal's force, wherever that stands, and projects like an
- * interval; sets of other kinds keep theirs. */
+/* A coupled row takes its bounds from its normal's force, wherever that stands, and projects like
+ * an interval; sets of other kinds keep theirs. */
 START_TEST(coupled_set_follows_its_normal) {
   force_set s = {.kind = SET_COUPLED, .first = 1, .rows = 1, .normal = 3, .mu = {0.25, 0.0}};
   double x[4] = {100.0, 100.0, 100.0, 8.0}, q = -7.0, p;

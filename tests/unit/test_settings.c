@@ -21,7 +21,8 @@ static int same(const lcplug_settings *p, const lcplug_settings *q) {
          p->matrix == q->matrix && p->sweep == q->sweep && p->splitting == q->splitting &&
          p->fallback == q->fallback && p->max_iter == q->max_iter && p->tol == q->tol &&
          p->time_limit == q->time_limit && p->omega == q->omega && p->timing == q->timing &&
-         p->stats == q->stats && p->warn == q->warn && p->help == q->help && p->quickstep == q->quickstep;
+         p->stats == q->stats && p->warn == q->warn && p->help == q->help &&
+         p->quickstep == q->quickstep;
 }
 
 /* Settings in which no field has its built-in value. */
@@ -29,20 +30,22 @@ static lcplug_settings all_changed(void) {
   lcplug_settings s = lcplug_settings_default();
   s.solver = LCPLUG_APGD, s.friction = LCPLUG_FRICTION_CONE, s.matrix = LCPLUG_MATRIX_DENSE;
   s.sweep = LCPLUG_SWEEP_SYMMETRIC, s.splitting = LCPLUG_SPLITTING_JACOBI;
-  s.fallback = LCPLUG_FALLBACK_NONE, s.max_iter = 7, s.tol = 0.5, s.time_limit = 3.0, s.omega = 0.25;
+  s.fallback = LCPLUG_FALLBACK_NONE, s.max_iter = 7, s.tol = 0.5, s.time_limit = 3.0,
+  s.omega = 0.25;
   s.quickstep = LCPLUG_QUICKSTEP_STEP, s.timing = 0, s.stats = 1, s.warn = 9, s.help = 1;
   return s;
 }
 
-/* Every row's initial value, set one by one on settings that differ everywhere, gives the defaults: each
- * row belongs to a field of its own, and no field lacks a row. */
+/* Every row's initial value, set one by one on settings that differ everywhere, gives the defaults:
+ * each row belongs to a field of its own, and no field lacks a row. */
 START_TEST(initial_values_are_the_defaults) {
   lcplug_settings s = all_changed(), defaults = lcplug_settings_default();
   lcplug_option option;
   int rows = 0;
   for (; lcplug_option_get(rows, &option); rows++) {
     ck_assert(!same(&s, &defaults));
-    ck_assert_msg(!lcplug_settings_set(&s, option.key, option.initial), "%s=%s", option.key, option.initial);
+    ck_assert_msg(!lcplug_settings_set(&s, option.key, option.initial), "%s=%s", option.key,
+                  option.initial);
     ck_assert(option.values[0] && option.meaning[0]);
   }
   ck_assert(same(&s, &defaults));
@@ -70,8 +73,8 @@ START_TEST(table_ends) {
 }
 END_TEST
 
-/* The choices of an option, joined by bars, are what its row says; each can be set, gives another code
- * than the others and has a meaning.  Numbers have no choices. */
+/* The choices of an option, joined by bars, are what its row says; each can be set, gives another
+ * code than the others and has a meaning.  Numbers have no choices. */
 START_TEST(choices_round_trip) {
   lcplug_option option;
   int lists = 0;
@@ -124,7 +127,8 @@ START_TEST(names_stand_for_their_codes) {
   LCPLUG_QUICKSTEPS(TRY)
 #undef TRY
   for (int code = 0; code <= LCPLUG_UPSTREAM; code++) {
-    ck_assert_int_eq(lcplug_settings_set(&s, "solver", lcplug_solver_name((lcplug_solver)code)), LCPLUG_OK);
+    ck_assert_int_eq(lcplug_settings_set(&s, "solver", lcplug_solver_name((lcplug_solver)code)),
+                     LCPLUG_OK);
     ck_assert_int_eq(s.solver, code);
   }
 }
@@ -180,13 +184,15 @@ static const struct wrong {
 };
 enum { WRONGS = sizeof wrongs / sizeof *wrongs };
 
-/* An item that is wrong: the error, a message that names it, and nothing changed, not even by the items
- * before it. */
+/* An item that is wrong: the error, a message that names it, and nothing changed, not
+ * even by the items before it. */
 START_TEST(errors_name_the_item_and_change_nothing) {
   lcplug_settings s = all_changed(), before = s;
   char message[200] = "";
-  ck_assert_int_eq(lcplug_settings_parse(&s, wrongs[_i].text, message, sizeof message), LCPLUG_ERROR_SETTING);
-  ck_assert_msg(strstr(message, wrongs[_i].named), "'%s' does not name '%s'", message, wrongs[_i].named);
+  ck_assert_int_eq(lcplug_settings_parse(&s, wrongs[_i].text, message, sizeof message),
+                   LCPLUG_ERROR_SETTING);
+  ck_assert_msg(strstr(message, wrongs[_i].named), "'%s' does not name '%s'", message,
+                wrongs[_i].named);
   ck_assert(!strchr(message, '\n'));
   ck_assert(same(&s, &before));
 }
@@ -225,6 +231,8 @@ END_TEST
 START_TEST(fields_are_checked) {
   lcplug_settings good = all_changed(), s = good;
   ck_assert_int_eq(lcplug_settings_check(&good), LCPLUG_OK);
+  s.tol = 1.0;
+  ck_assert_int_eq(lcplug_settings_check(&s), LCPLUG_OK);
 #define REFUSED(change)                                                                            \
   s = good;                                                                                        \
   change;                                                                                          \
@@ -270,10 +278,11 @@ START_TEST(uninitialised_settings_are_caught) {
 }
 END_TEST
 
-/* ---- a host with a decimal comma ----------------------------------------------------------------- */
+/* ---- a host with a decimal comma ------------------------------------------------------------- */
 
 static int comma_locale(void) {
-  static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "es_ES.UTF-8"};
+  static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8",
+                                      "es_ES.UTF-8"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (setlocale(LC_ALL, names[i]) && localeconv()->decimal_point[0] == ',') return 1;
   return 0;
@@ -282,7 +291,8 @@ static int comma_locale(void) {
 /* Machines without such a locale may still have its source: compile it into a folder of our own. */
 static int compile_comma_locale(const char *folder) {
   char command[300];
-  snprintf(command, sizeof command, "localedef -c -i de_DE -f UTF-8 '%s/de_DE.utf8' >/dev/null 2>&1", folder);
+  snprintf(command, sizeof command,
+           "localedef -c -i de_DE -f UTF-8 '%s/de_DE.utf8' >/dev/null 2>&1", folder);
   int failed = system(command);
   setenv("LOCPATH", folder, 1);
   return (failed == 0 || access(folder, R_OK) == 0) && comma_locale();
@@ -320,7 +330,8 @@ START_TEST(codes_have_texts) {
     for (int j = 0; j < i; j++)
       ck_assert_str_ne(lcplug_error_text((lcplug_error)i), lcplug_error_text((lcplug_error)j));
   }
-  for (int i = 0; i <= LCPLUG_STALLED; i++) ck_assert_str_ne(lcplug_status_text((lcplug_status)i), "unknown code");
+  for (int i = 0; i <= LCPLUG_STALLED; i++)
+    ck_assert_str_ne(lcplug_status_text((lcplug_status)i), "unknown code");
   ck_assert_str_eq(lcplug_error_text((lcplug_error)99), "unknown code");
   ck_assert_str_eq(lcplug_status_text((lcplug_status)-1), "unknown code");
   ck_assert(lcplug_version()[0] >= '0' && lcplug_version()[0] <= '9');

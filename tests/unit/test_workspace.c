@@ -1,7 +1,8 @@
-/* test_workspace.c - scratch memory, and the promise that a solve of a size seen before allocates nothing.
+/* test_workspace.c - scratch memory, and the promise that a solve of a size
+ * seen before allocates nothing.
  *
- * To count allocations the program puts its own malloc before the C library's, or, where a sanitizer has
- * done so already, asks the sanitizer to be told. */
+ * To count allocations the program puts its own malloc before the C library's, or, where a
+ * sanitizer has done so already, asks the sanitizer to be told. */
 #include "workspace.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 #include "support.h"
 
-/* ---- counting -------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -28,7 +29,9 @@ int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile v
                                               void (*on_free)(const volatile void *));
 static void on_malloc(const volatile void *p, size_t bytes) { (void)p, (void)bytes, allocations++; }
 static void on_free(const volatile void *p) { (void)p; }
-static int begin_counting(void) { return __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) > 0; }
+static int begin_counting(void) {
+  return __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) > 0;
+}
 
 #elif defined(__GLIBC__)
 void *__libc_malloc(size_t bytes);
@@ -38,7 +41,9 @@ void *__libc_memalign(size_t alignment, size_t bytes);
 void *malloc(size_t bytes) { return allocations++, __libc_malloc(bytes); }
 void *calloc(size_t count, size_t bytes) { return allocations++, __libc_calloc(count, bytes); }
 void *realloc(void *p, size_t bytes) { return allocations++, __libc_realloc(p, bytes); }
-void *aligned_alloc(size_t alignment, size_t bytes) { return allocations++, __libc_memalign(alignment, bytes); }
+void *aligned_alloc(size_t alignment, size_t bytes) {
+  return allocations++, __libc_memalign(alignment, bytes);
+}
 static int begin_counting(void) { return 1; }
 
 #else
@@ -57,7 +62,7 @@ static int counting(const char *test) {
   return 0;
 }
 
-/* ---- no allocation after warm-up ------------------------------------------------------------------- */
+/* ---- no allocation after warm-up ------------------------------------------------------------- */
 
 static void solve(lcplug_workspace *workspace, instance *p, const lcplug_settings *s) {
   lcplug_problem problem = instance_problem(p);
@@ -65,12 +70,13 @@ static void solve(lcplug_workspace *workspace, instance *p, const lcplug_setting
   lcplug_info info;
   double residual;
   lcplug_error error = lcplug_solve(workspace, &problem, s, &solution, &info);
-  error |= lcplug_residual(workspace, &problem, s->friction, p->x, 1, p->used_lo, p->used_hi, 1, &residual);
+  error |= lcplug_residual(workspace, &problem, s->friction, p->x, 1, p->used_lo, p->used_hi, 1,
+                           &residual);
   if (error) abort(); /* ck_assert itself allocates */
 }
 
-/* Every solver, friction model and operator: a solve and a judgement, then the same again and one of a
- * smaller problem.  The second round allocates nothing and the workspace stays as large. */
+/* Every solver, friction model and operator: a solve and a judgement, then the same again and one
+ * of a smaller problem.  The second round allocates nothing and the workspace stays as large. */
 START_TEST(second_solve_allocates_nothing) {
   const lcplug_solver solvers[] = {LCPLUG_PGS, LCPLUG_APGD, LCPLUG_AUTO};
   rng r = {60};
@@ -79,7 +85,8 @@ START_TEST(second_solve_allocates_nothing) {
     lcplug_settings s = settings_for(solvers[k % 3], (lcplug_friction)(k / 3 % 4));
     s.matrix = k / 12 % 2 ? LCPLUG_MATRIX_SPARSE : LCPLUG_MATRIX_DENSE;
     s.max_iter = 20;
-    instance *ordered = instance_contacts(&r, 30, 8, 1e-3, 0.5, 0.4), *small = instance_contacts(&r, 4, 2, 1e-3, 0.5, 0.4);
+    instance *ordered = instance_contacts(&r, 30, 8, 1e-3, 0.5, 0.4),
+             *small = instance_contacts(&r, 4, 2, 1e-3, 0.5, 0.4);
     instance *p = k / 24 ? instance_permuted(ordered, &r, NULL) : instance_copy(ordered);
     lcplug_workspace *workspace = lcplug_workspace_create();
     solve(workspace, p, &s);
@@ -99,8 +106,8 @@ START_TEST(second_solve_allocates_nothing) {
 }
 END_TEST
 
-/* reuse=1 remembers by the shape of the rows: one more allocation for a new shape, and none for one that
- * was seen.  What it keeps is counted. */
+/* reuse=1 remembers by the shape of the rows: one more allocation for a new shape, and none for one
+ * that was seen.  What it keeps is counted. */
 START_TEST(reuse_allocates_once_for_a_shape) {
   rng r = {61};
   instance *p = instance_contacts(&r, 40, 10, 1e-3, 0.5, 0.4), *q = instance_permuted(p, &r, NULL);
@@ -128,7 +135,7 @@ START_TEST(reuse_allocates_once_for_a_shape) {
 }
 END_TEST
 
-/* ---- the workspace itself -------------------------------------------------------------------------- */
+/* ---- the workspace itself -------------------------------------------------------------------- */
 
 /* Pieces begin at cache lines, keep their bytes while others are taken, and do not overlap. */
 START_TEST(pieces_are_apart_and_aligned) {
@@ -167,7 +174,8 @@ START_TEST(impossible_sizes_are_refused) {
 }
 END_TEST
 
-/* Released pieces are used again; those before the mark are kept, even when the workspace had to grow. */
+/* Released pieces are used again; those before the mark are kept, even when
+ * the workspace had to grow. */
 START_TEST(marks_give_memory_back) {
   lcplug_workspace *workspace = lcplug_workspace_create();
   double *kept = TAKE(workspace, double, 100);
@@ -197,7 +205,8 @@ START_TEST(reset_keeps_chunks) {
   lcplug_workspace *workspace = lcplug_workspace_create();
   for (int round = 0; round < 5; round++) {
     size_t before = lcplug_workspace_bytes(workspace);
-    for (int k = 0; k < 40; k++) ck_assert_ptr_nonnull(lcplug_take(workspace, 1000 + 777 * (size_t)k, 1));
+    for (int k = 0; k < 40; k++)
+      ck_assert_ptr_nonnull(lcplug_take(workspace, 1000 + 777 * (size_t)k, 1));
     if (round) ck_assert_uint_eq(lcplug_workspace_bytes(workspace), before);
     lcplug_workspace_reset(workspace);
   }
