@@ -60,27 +60,34 @@ static double dot_segments(const double *p, const double *q) {
   return sum;
 }
 
-/* Element (i, k) of A. */
-static double element(const jacobian *j, int i, int k) {
-  lane_row row = find_row(j, i);
+/* Element (i, k) of A; row: where row i is. */
+static double element(const jacobian *j, int i, lane_row row, int k) {
   double sum = i == k ? j->cfm[j->place[i]] : 0.0;
   for (int s = 0; s < row.group->segments; s++) {
     double p[NODE_SIZE], q[NODE_SIZE];
     if (row_node(j, row, s) == j->nodes) continue;
     scaled_row(j, i, row_node(j, row, s), p);
-    scaled_row(j, k, row_node(j, row, s), q);
-    sum += dot_segments(p, q);
+    if (i != k) scaled_row(j, k, row_node(j, row, s), q);
+    sum += dot_segments(p, i == k ? p : q);
   }
   return sum;
 }
 
 static void jacobian_diagonal(const linop *op, double *d) {
-  for (int i = 0; i < op->n; i++) d[i] = element(op->jacobian, i, i);
+  const jacobian *j = op->jacobian;
+  for (int k = 0; k < j->groups * LANES; k++)
+    for (int r = 0; r < j->block_rows[k]; r++) {
+      int i = j->block_first[k] + r;
+      d[i] = element(j, i, (lane_row){&j->group[k / LANES], r, k % LANES}, i);
+    }
 }
 
 static void jacobian_diagonal_block(const linop *op, int first, int rows, double *out) {
   for (int p = 0; p < rows; p++)
-    for (int q = 0; q < rows; q++) out[p * rows + q] = element(op->jacobian, first + p, first + q);
+    for (int q = 0; q < rows; q++) {
+      int i = first + p;
+      out[p * rows + q] = element(op->jacobian, i, find_row(op->jacobian, i), first + q);
+    }
 }
 
 /* ---- the state ---------------------------------------------------------------------------------------- */
