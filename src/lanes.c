@@ -3,6 +3,9 @@
  *     split the masses -> cut the rows into blocks -> colour the blocks -> sort them by colour
  *     -> fill groups with frames or rows -> their own 3 x 3 blocks and the inverses of these
  *
+ * Large systems have tiles, ranges of nodes: contacts within a tile go first, tile by tile, so that its
+ * velocities are read once and stay in the cache; then those between tiles.
+ *
  * Colours are given greedily, the lowest one that no neighbour has; blocks that find all taken (a body
  * with more contacts than there are colours) are done one by one at the end. */
 #include "lanes.h"
@@ -16,7 +19,11 @@ enum {
   COLOURS = 64,
   ONE_BY_ONE = COLOURS, /* the colour of those who got none */
   KEY_SEGMENTS = 1 << 10,
-  DIGIT = 1 << 10 /* of a key, for sorting: a key has two */
+  DIGIT = 1 << 10, /* of a key, for sorting: a key has two */
+  /* Nodes of a tile: few enough for a core's cache, and enough that most contacts stay within one. */
+  SMALLEST_TILE = 1 << 11,
+  LARGEST_TILE = 1 << 13,
+  TILES = 8 /* that there are if their size allows; with fewer than half of them threads would starve */
 };
 
 /* Added to a block's diagonal before it is inverted, as a part of it: redundant rows are singular. */
@@ -29,6 +36,7 @@ typedef struct row_block {
   int first, rows;    /* in the solver's order */
   int node, segments; /* its nodes stand in block_node from `node` */
   int contact, cone, frame;
+  int turn; /* 0: joints, then one for each tile, then all other contacts */
   int key;
 } row_block;
 
@@ -47,6 +55,7 @@ typedef struct builder {
   int blocks;
   int *block_node;
   int *order, *spare;
+  int tiles;
 } builder;
 
 enum { BODY_L = 1 + BODY_SYMMETRY };
@@ -281,13 +290,18 @@ static size_t count_nodes(const builder *m) {
 
 static int padded_rows(int rows) { return rows > 1 ? BLOCK_ROWS : 1; }
 
-static void sort_by_digit(builder *m, int shift) {
+/* The key has two digits; the turn comes before them all. */
+static int digit_of(const row_block *b, int digit) {
+  return digit == 2 ? b->turn : digit ? b->key / DIGIT : b->key % DIGIT;
+}
+
+static void sort_by_digit(builder *m, int digit) {
   int begin[DIGIT + 1] = {0};
-  for (int k = 0; k < m->blocks; k++) begin[(m->block[k].key >> shift) % DIGIT + 1]++;
+  for (int k = 0; k < m->blocks; k++) begin[digit_of(&m->block[k], digit) + 1]++;
   for (int d = 0; d < DIGIT; d++) begin[d + 1] += begin[d];
   for (int k = 0; k < m->blocks; k++) {
     int next = m->order[k];
-    m->spare[begin[(m->block[next].key >> shift) % DIGIT]++] = next;
+    m->spare[begin[digit_of(&m->block[next], digit)]++] = next;
   }
   int *swap = m->order;
   m->order = m->spare;
@@ -312,26 +326,55 @@ static int sort_by_node(builder *m) {
   return 1;
 }
 
-/* Sort key: joints before contacts, then by colour, then what a group must have in common. */
+static int tile_size(const builder *m) {
+  int size = m->j->nodes / TILES + 1;
+  if (size > LARGEST_TILE) size = LARGEST_TILE;
+  if (size < SMALLEST_TILE) size = SMALLEST_TILE;
+  int least = m->j->nodes / (DIGIT - 2) + 1; /* a turn is one digit */
+  return size > least ? size : least;
+}
+
+/* Whose turn is when: joints before contacts, and of these first the ones that lie within a tile. */
+static void give_turns(builder *m) {
+  int size = tile_size(m);
+  m->tiles = m->j->nodes / size >= TILES / 2 ? m->j->nodes / size + 1 : 0;
+  for (int k = 0; k < m->blocks; k++) {
+    row_block *b = &m->block[k];
+    const int *node = m->block_node + b->node;
+    int inside = m->tiles && b->segments;
+    for (int s = 1; s < b->segments; s++) inside = inside && node[s] / size == node[0] / size;
+    b->turn = !b->contact ? 0 : inside ? 1 + node[0] / size : 1 + m->tiles;
+  }
+}
+
+static int is_in_tile(const builder *m, const row_block *b) { return b->turn > 0 && b->turn <= m->tiles; }
+
+/* Sort key: by colour, then what a group must have in common. */
 static int sort_key(const row_block *b, int colour) {
   int segments = b->segments < KEY_SEGMENTS ? b->segments : KEY_SEGMENTS - 1;
   int alike = b->frame ? 3 : b->cone ? 2 : padded_rows(b->rows) > 1;
-  return (((b->contact * (COLOURS + 1) + colour) * 4) + alike) * KEY_SEGMENTS + segments;
+  return (colour * 4 + alike) * KEY_SEGMENTS + segments;
 }
-_Static_assert((2 * (COLOURS + 1) * 4) * (long)KEY_SEGMENTS <= (long)DIGIT * DIGIT, "two digits");
+_Static_assert(((COLOURS + 1) * 4) * (long)KEY_SEGMENTS <= (long)DIGIT * DIGIT, "two digits");
 
-static int phase_of(const row_block *b) { return b->key / KEY_SEGMENTS / 4; }
-static int is_one_by_one(const row_block *b) { return phase_of(b) % (COLOURS + 1) == ONE_BY_ONE; }
+static int colour_of(const row_block *b) { return b->key / KEY_SEGMENTS / 4; }
+static int is_one_by_one(const row_block *b) { return colour_of(b) == ONE_BY_ONE; }
+
+/* All tiles are one phase; joints and other contacts have one for each colour. */
+static int phase_of(const builder *m, const row_block *b) {
+  if (is_in_tile(m, b)) return COLOURS + 1;
+  return b->turn ? COLOURS + 2 + colour_of(b) : colour_of(b);
+}
 
 static int colour_blocks(builder *m) {
   uint64_t *taken = TAKE(m->workspace, uint64_t, m->j->nodes);
   if (!taken) return 0;
-  for (int contact = 0; contact < 2; contact++) {
+  for (int kind = 0; kind < 3; kind++) {
     memset(taken, 0, (size_t)m->j->nodes * sizeof *taken);
     for (int k = 0; k < m->blocks; k++) {
       row_block *b = &m->block[m->order[k]];
       const int *node = m->block_node + b->node;
-      if (b->contact != contact) continue;
+      if (kind != (is_in_tile(m, b) ? 1 : b->turn ? 2 : 0)) continue;
       uint64_t used = 0;
       for (int s = 0; s < b->segments; s++) used |= taken[node[s]];
       /* Without a node nothing would keep a block apart from its normal's. */
@@ -350,6 +393,7 @@ static int group_length(const builder *m, int k) {
   const row_block *b = &m->block[m->order[k]];
   int length = 1;
   while (length < LANES && !is_one_by_one(b) && k + length < m->blocks &&
+         m->block[m->order[k + length]].turn == b->turn &&
          m->block[m->order[k + length]].key / KEY_SEGMENTS == b->key / KEY_SEGMENTS)
     length++;
   return length;
@@ -376,10 +420,14 @@ static size_t group_local(const lane_group *g) {
 }
 
 /* One more group: of the phase and the part before it, or the first of new ones. */
-static void place_group(jacobian *j, const lane_group *g, int new_phase, int one_by_one) {
-  int new_part = new_phase || j->groups - j->part[j->parts - 1] == PART_GROUPS;
+static void place_group(jacobian *j, const lane_group *g, int new_phase, int new_tile, lane_phase phase) {
+  int full = !phase.tiles && !new_phase && j->groups - j->part[j->parts - 1] == PART_GROUPS;
+  int new_part = new_phase || new_tile || full;
   if (new_part) j->part[j->parts] = j->groups;
-  if (new_phase) j->phase[j->phases++] = (lane_phase){j->parts, j->parts, one_by_one};
+  if (new_phase) {
+    phase.begin = j->parts;
+    j->phase[j->phases++] = phase;
+  }
   j->parts += new_part;
   j->phase[j->phases - 1].end = j->parts;
   j->group[j->groups++] = *g;
@@ -389,7 +437,7 @@ static void place_group(jacobian *j, const lane_group *g, int new_phase, int one
 /* Goes through all groups; the first time to count, the second time to put them down. */
 static void place_groups(jacobian *j, const builder *m, lane_group *total) {
   *total = (lane_group){0};
-  int groups = 0, phases = 0, last_phase = -1;
+  int groups = 0, phases = 0, last_phase = -1, last_turn = -1;
   for (int k = 0, length; k < m->blocks; k += length) {
     const row_block *b = &m->block[m->order[k]];
     length = group_length(m, k);
@@ -397,19 +445,21 @@ static void place_groups(jacobian *j, const builder *m, lane_group *total) {
     g.first = total->first, g.q = total->q, g.node = total->node, g.local = total->local;
     total->first += g.rows;
     total->q += group_q(&g), total->node += group_nodes(&g), total->local += group_local(&g);
-    int new_phase = phase_of(b) != last_phase;
-    last_phase = phase_of(b);
-    if (j->group) place_group(j, &g, new_phase, is_one_by_one(b));
+    int new_phase = phase_of(m, b) != last_phase, in_tile = is_in_tile(m, b);
+    int new_tile = in_tile && b->turn != last_turn;
+    last_phase = phase_of(m, b), last_turn = b->turn;
+    lane_phase phase = {.one_by_one = !in_tile && is_one_by_one(b), .tiles = in_tile};
+    if (j->group) place_group(j, &g, new_phase, new_tile, phase);
     groups++, phases += new_phase;
   }
   j->groups = groups, j->phases = phases;
 }
 
-static int take_arrays(jacobian *j, const lane_group *total, lcplug_workspace *workspace) {
+static int take_arrays(jacobian *j, const lane_group *total, int tiles, lcplug_workspace *workspace) {
   j->lane_rows = total->first;
   j->group = TAKE(workspace, lane_group, j->groups);
   j->phase = TAKE(workspace, lane_phase, j->phases);
-  j->part = TAKE(workspace, int, j->groups / PART_GROUPS + j->phases + 1);
+  j->part = TAKE(workspace, int, j->groups / PART_GROUPS + j->phases + tiles + 1);
   j->block_first = TAKE(workspace, int, j->groups * LANES);
   j->block_rows = TAKE(workspace, unsigned char, j->groups * LANES);
   j->place = TAKE(workspace, int, j->layout->n);
@@ -557,9 +607,10 @@ static lcplug_error find_blocks(builder *m) {
   cut_blocks(m);
   m->order = TAKE(m->workspace, int, m->blocks);
   m->spare = TAKE(m->workspace, int, m->blocks);
-  if (!m->order || !m->spare || !sort_by_node(m) || !colour_blocks(m)) return LCPLUG_ERROR_MEMORY;
-  sort_by_digit(m, 0);
-  sort_by_digit(m, 10);
+  if (!m->order || !m->spare || !sort_by_node(m)) return LCPLUG_ERROR_MEMORY;
+  give_turns(m);
+  if (!colour_blocks(m)) return LCPLUG_ERROR_MEMORY;
+  for (int digit = 0; digit < 3; digit++) sort_by_digit(m, digit);
   return LCPLUG_OK;
 }
 
@@ -571,7 +622,7 @@ lcplug_error lcplug_lanes_build(jacobian *j, const lcplug_system *system, const 
   if (error) return error;
   lane_group total;
   place_groups(j, &m, &total);
-  if (!take_arrays(j, &total, workspace)) return LCPLUG_ERROR_MEMORY;
+  if (!take_arrays(j, &total, m.tiles, workspace)) return LCPLUG_ERROR_MEMORY;
   place_groups(j, &m, &total);
   for (int k = 0, group = 0, length; k < m.blocks; k += length, group++) {
     length = group_length(&m, k);

@@ -12,7 +12,8 @@
  * Blocks and lanes.  A block is up to three rows on the same nodes: a contact, or a part of a joint.
  * Blocks are coloured so that no two of a colour share a node.  Of one colour, four blocks fill the
  * lanes of a group and are worked on at once, and threads share the groups; who does what changes
- * no bit.  Joints come before contacts. */
+ * no bit.  Joints come before contacts, and in a large system contacts of a tile, a range of nodes that
+ * fits into a core's cache, before those between tiles. */
 #ifndef LCPLUG_LANES_H
 #define LCPLUG_LANES_H
 
@@ -47,10 +48,11 @@ typedef struct lane_group {
   size_t local; /* A_BB, lower half by rows (1 or LOCAL_SIZE numbers per lane), then its inverse */
 } lane_group;
 
-/* Groups of one colour.  Those beyond the last colour share nodes and go one after the other. */
+/* Groups of one colour; or tiles, each of them a part, whose groups share nodes with nobody outside and
+ * go one after the other.  Those beyond the last colour share nodes and go one by one. */
 typedef struct lane_phase {
   int begin, end; /* parts */
-  int one_by_one;
+  int one_by_one, tiles;
 } lane_phase;
 
 /* M^-1 = L L', and where the nodes are. */

@@ -36,6 +36,11 @@ static void clear_own_node(const jacobian *j, double *nodes, int member) {
   memset(nodes + ((size_t)j->nodes + (size_t)member) * NODE_ROOM, 0, NODE_ROOM * sizeof *nodes);
 }
 
+/* Only sweeps go backward, and they have no sums. */
+static void run_backward(const pass_call *call, int begin, int end, int member) {
+  for (int group = end - 1; group >= begin; group--) call->pass(call->run, group, group + 1, member);
+}
+
 static void run_parts(const pass_call *call, int begin, int end, int member) {
   const int *part = call->run->j->part;
   if (begin == end) return;
@@ -76,7 +81,8 @@ static void run_phase(const pass_call *call, const lane_phase *p, int member, in
     return;
   }
   share(&begin, &end, member, members);
-  run_parts(call, begin, end, member);
+  if (p->tiles && call->backward) run_backward(call, call->run->j->part[begin], call->run->j->part[end], member);
+  else run_parts(call, begin, end, member);
 }
 
 /* Members meet between phases, but not between two that the first does alone. */

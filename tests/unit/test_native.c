@@ -19,7 +19,7 @@ enum { FEWER = 10 };
 enum { FEWER = 1 };
 #endif
 
-enum { MOST_BODIES = 2000, MOST_ROWS = 15000, MOST_GROUPS = 3, MOST_SPARSE = 8 };
+enum { MOST_BODIES = 9000, MOST_ROWS = 60000, MOST_GROUPS = 3, MOST_SPARSE = 8 };
 
 /* A system that owns its arrays. */
 typedef struct native {
@@ -477,7 +477,7 @@ static native *pile(rng *r, int bodies) {
   return t;
 }
 
-/* Large enough that threads share the groups of a colour. */
+/* Large enough that threads share the groups of a colour, and that there are tiles. */
 START_TEST(threads_change_no_bit) {
   rng r = {77};
   native *t = pile(&r, MOST_BODIES);
@@ -485,7 +485,7 @@ START_TEST(threads_change_no_bit) {
   for (int friction = 0; friction <= LCPLUG_FRICTION_COULOMB; friction++)
     for (int gradient = 0; gradient < 2; gradient++) {
       double x[4][MOST_ROWS];
-      for (int threads = 1; threads <= 4; threads++) {
+      for (int threads = 1; threads <= (FEWER > 1 ? 2 : 4); threads++) {
         lcplug_settings s = settings_for(gradient ? LCPLUG_APGD : LCPLUG_PGS, (lcplug_friction)friction);
         lcplug_workspace *workspace = lcplug_workspace_create();
         lcplug_team *team = lcplug_team_create(threads);
