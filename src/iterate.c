@@ -43,18 +43,22 @@ int lcplug_iteration_begin(iteration *it, const model *m, double *Ax, lcplug_wor
   return solved;
 }
 
-int lcplug_iteration_keep(iteration *it, int n, const double *x, double residual, double rounding) {
+int lcplug_iteration_next(iteration *it, double residual, double rounding) {
   it->iterations++;
   double allowed = it->tol;
   if (residual < it->residual) {
     it->residual = residual;
-    memcpy(it->x, x, (size_t)n * sizeof *x);
     allowed = fmax(it->tol, fmin(rounding, ROUNDING_EXCUSES)); /* of this x, and no other */
   }
   it->status = LCPLUG_ITERATION_LIMIT;
   if (it->residual <= allowed) it->status = LCPLUG_SOLVED;
   else if (it->deadline < INFINITY && lcplug_now() > it->deadline) it->status = LCPLUG_TIME_LIMIT;
   return it->status != LCPLUG_ITERATION_LIMIT;
+}
+
+int lcplug_iteration_keep(iteration *it, int n, const double *x, double residual, double rounding) {
+  if (residual < it->residual) memcpy(it->x, x, (size_t)n * sizeof *x);
+  return lcplug_iteration_next(it, residual, rounding);
 }
 
 int lcplug_iteration_observe(iteration *it, const model *m, const double *x, const double *Ax) {

@@ -33,7 +33,10 @@ int lcplug_iteration_begin(iteration *it, const model *m, double *Ax, lcplug_wor
  * to stop: at the tolerance, at `rounding`, below which no residual can be told, or at the deadline. */
 int lcplug_iteration_keep(iteration *it, int n, const double *x, double residual, double rounding);
 
-/* The same for a model, whose residual it works out. */
+/* The same for who keeps the best iterate himself. */
+int lcplug_iteration_next(iteration *it, double residual, double rounding);
+
+/* And for a model, whose residual it works out. */
 int lcplug_iteration_observe(iteration *it, const model *m, const double *x, const double *Ax);
 
 /* The solvers.  Each improves it->x.  Scratch from the workspace. */

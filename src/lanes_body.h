@@ -8,7 +8,8 @@
  *     ANY(mask)  not 0 if a lane of the mask is set
  *
  * All arithmetic is on vectors of four lanes without fused operations: every set gives the same bits.
- * Numbers of rows and segments are arguments of inlined functions, constant in the usual cases. */
+ * Numbers of rows and segments, and whether there are frames, are arguments of inlined functions, constant
+ * in the usual cases. */
 
 #define INLINE static inline __attribute__((always_inline)) TARGET
 #define UNROLL _Pragma("GCC unroll 8")
@@ -16,48 +17,86 @@
 /* ---- velocities ------------------------------------------------------------------------------------ */
 
 /* Address of a node; node number `nodes` is the member's own, which holds zeros. */
-INLINE double *NAME(node_at)(const lane_run *run, int node, int member) {
+INLINE double *NAME(node_at)(const lane_run *run, double *nodes, int node, int member) {
   int own = node == run->j->nodes ? member : 0;
-  return run->state + (size_t)(node + own) * NODE_ROOM;
+  return nodes + (size_t)(node + own) * NODE_ROOM;
 }
 
-/* The nodes of four blocks, turned so that each of the six numbers has its four lanes. */
-INLINE void NAME(load_nodes)(const lane_run *run, const int *node, int member, four u[NODE_SIZE]) {
-  const double *p0 = NAME(node_at)(run, node[0], member), *p1 = NAME(node_at)(run, node[1], member);
-  const double *p2 = NAME(node_at)(run, node[2], member), *p3 = NAME(node_at)(run, node[3], member);
-  four a = *(const four *)p0, b = *(const four *)p1, c = *(const four *)p2, d = *(const four *)p3;
+/* Where the nodes of four blocks are. */
+typedef struct NAME(places) {
+  double *at[LANES];
+} NAME(places);
+
+INLINE NAME(places) NAME(find_nodes)(const lane_run *run, double *nodes, const int *node, int member) {
+  return (NAME(places)){{NAME(node_at)(run, nodes, node[0], member), NAME(node_at)(run, nodes, node[1], member),
+                         NAME(node_at)(run, nodes, node[2], member), NAME(node_at)(run, nodes, node[3], member)}};
+}
+
+INLINE NAME(places) NAME(neighbours)(double *first) {
+  return (NAME(places)){{first, first + NODE_ROOM, first + 2 * NODE_ROOM, first + 3 * NODE_ROOM}};
+}
+
+/* Four numbers of each of four nodes, turned so that each has its four lanes. */
+INLINE void NAME(turn)(four a, four b, four c, four d, four u[4]) {
   four ab0 = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7);
   four cd0 = __builtin_shufflevector(c, d, 0, 4, 2, 6), cd1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
   u[0] = __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5);
   u[1] = __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5);
   u[2] = __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7);
   u[3] = __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7);
-  pair e = *(const pair *)(p0 + 4), f = *(const pair *)(p1 + 4);
-  pair g = *(const pair *)(p2 + 4), h = *(const pair *)(p3 + 4);
+}
+
+INLINE void NAME(load_nodes)(NAME(places) p, four u[NODE_SIZE]) {
+  NAME(turn)(*(const four *)p.at[0], *(const four *)p.at[1], *(const four *)p.at[2], *(const four *)p.at[3], u);
+  pair e = *(const pair *)(p.at[0] + 4), f = *(const pair *)(p.at[1] + 4);
+  pair g = *(const pair *)(p.at[2] + 4), h = *(const pair *)(p.at[3] + 4);
   four ef = __builtin_shufflevector(e, f, 0, 2, 1, 3), gh = __builtin_shufflevector(g, h, 0, 2, 1, 3);
   u[4] = __builtin_shufflevector(ef, gh, 0, 1, 4, 5);
   u[5] = __builtin_shufflevector(ef, gh, 2, 3, 6, 7);
 }
 
-INLINE void NAME(store_nodes)(const lane_run *run, const int *node, int member,
-                              const four u[NODE_SIZE]) {
-  double *p0 = NAME(node_at)(run, node[0], member), *p1 = NAME(node_at)(run, node[1], member);
-  double *p2 = NAME(node_at)(run, node[2], member), *p3 = NAME(node_at)(run, node[3], member);
-  four ab0 = __builtin_shufflevector(u[0], u[1], 0, 4, 2, 6);
-  four ab1 = __builtin_shufflevector(u[0], u[1], 1, 5, 3, 7);
-  four cd0 = __builtin_shufflevector(u[2], u[3], 0, 4, 2, 6);
-  four cd1 = __builtin_shufflevector(u[2], u[3], 1, 5, 3, 7);
-  *(four *)p0 = __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5);
-  *(four *)p1 = __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5);
-  *(four *)p2 = __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7);
-  *(four *)p3 = __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7);
-  *(pair *)(p0 + 4) = (pair){u[4][0], u[5][0]};
-  *(pair *)(p1 + 4) = (pair){u[4][1], u[5][1]};
-  *(pair *)(p2 + 4) = (pair){u[4][2], u[5][2]};
-  *(pair *)(p3 + 4) = (pair){u[4][3], u[5][3]};
+INLINE void NAME(store_nodes)(NAME(places) p, const four u[NODE_SIZE]) {
+  four back[4];
+  NAME(turn)(u[0], u[1], u[2], u[3], back);
+  UNROLL for (int l = 0; l < LANES; l++) {
+    *(four *)p.at[l] = back[l];
+    *(pair *)(p.at[l] + 4) = (pair){u[4][l], u[5][l]};
+  }
 }
 
-/* y += Q_s u */
+/* v += M^-1 p */
+INLINE void NAME(accelerate)(NAME(places) mass, const four p[NODE_SIZE], four v[NODE_SIZE]) {
+  four m[NODE_ROOM];
+  UNROLL for (int half = 0; half < NODE_ROOM; half += 4)
+    NAME(turn)(*(const four *)(mass.at[0] + half), *(const four *)(mass.at[1] + half),
+               *(const four *)(mass.at[2] + half), *(const four *)(mass.at[3] + half), m + half);
+  UNROLL for (int c = 0; c < 3; c++) v[c] += m[0] * p[c];
+  v[3] += m[1] * p[3] + m[2] * p[4] + m[4] * p[5];
+  v[4] += m[2] * p[3] + m[3] * p[4] + m[5] * p[5];
+  v[5] += m[4] * p[3] + m[5] * p[4] + m[6] * p[5];
+}
+
+INLINE NAME(places) NAME(find_masses)(const lane_run *run, const int *node) {
+  return NAME(find_nodes)(run, run->j->mass, node, 0);
+}
+
+/* out += or, of a contact's second node, -= */
+INLINE void NAME(add)(four *out, four value, const int s) { *out = s ? *out - value : *out + value; }
+
+/* The velocity of node s at the contact. */
+INLINE void NAME(point_velocity)(const four *q, const four u[NODE_SIZE], const int s, four speed[3]) {
+  const four *lever = q + FRAME_SIZE + 3 * s;
+  NAME(add)(&speed[0], u[0] + (u[4] * lever[2] - u[5] * lever[1]), s);
+  NAME(add)(&speed[1], u[1] + (u[5] * lever[0] - u[3] * lever[2]), s);
+  NAME(add)(&speed[2], u[2] + (u[3] * lever[1] - u[4] * lever[0]), s);
+}
+
+INLINE void NAME(frame_rows)(const four *q, const four speed[3], four *y) {
+  UNROLL for (int r = 0; r < BLOCK_ROWS; r++)
+    y[r] += q[3 * r] * speed[0] + q[3 * r + 1] * speed[1] + q[3 * r + 2] * speed[2];
+}
+
+/* y += J_s u */
 INLINE void NAME(rows_of)(const four *q, const four u[NODE_SIZE], const int rows, four *y) {
   UNROLL for (int r = 0; r < rows; r++) {
     const four *row = q + r * NODE_SIZE;
@@ -67,35 +106,61 @@ INLINE void NAME(rows_of)(const four *q, const four u[NODE_SIZE], const int rows
   }
 }
 
-/* u += Q_s' x */
-INLINE void NAME(push)(const four *q, const four *x, const int rows, four u[NODE_SIZE]) {
-  UNROLL for (int r = 0; r < rows; r++)
-    UNROLL for (int c = 0; c < NODE_SIZE; c++) u[c] += q[r * NODE_SIZE + c] * x[r];
+/* p += J_s' x */
+INLINE void NAME(push)(const four *q, const four *x, const int s, const int rows, const int frames,
+                       four p[NODE_SIZE]) {
+  if (!frames) {
+    q += s * rows * NODE_SIZE;
+    UNROLL for (int r = 0; r < rows; r++)
+      UNROLL for (int c = 0; c < NODE_SIZE; c++) p[c] += q[r * NODE_SIZE + c] * x[r];
+    return;
+  }
+  const four *lever = q + FRAME_SIZE + 3 * s;
+  four f[3];
+  UNROLL for (int c = 0; c < 3; c++) {
+    f[c] = q[c] * x[0] + q[3 + c] * x[1] + q[6 + c] * x[2];
+    NAME(add)(&p[c], f[c], s);
+  }
+  NAME(add)(&p[3], lever[1] * f[2] - lever[2] * f[1], s);
+  NAME(add)(&p[4], lever[2] * f[0] - lever[0] * f[2], s);
+  NAME(add)(&p[5], lever[0] * f[1] - lever[1] * f[0], s);
+}
+
+/* y += J u of a group's rows; u is handed out where there are no more than two segments. */
+INLINE void NAME(add_product)(const lane_run *run, const lane_group *g, int member, const int rows,
+                              const int segments, const int frames, four (*u)[NODE_SIZE], four *y) {
+  const four *q = (const four *)(run->j->q + g->q);
+  const int *node = run->j->node + g->node;
+  four speed[3] = {{0}, {0}, {0}};
+  UNROLL for (int s = 0; s < segments; s++) {
+    four *v = u[segments <= 2 ? s : 0];
+    NAME(load_nodes)(NAME(find_nodes)(run, run->state, node + s * LANES, member), v);
+    if (frames) NAME(point_velocity)(q, v, s, speed);
+    else NAME(rows_of)(q + s * rows * NODE_SIZE, v, rows, y);
+  }
+  if (frames) NAME(frame_rows)(q, speed, y);
 }
 
 /* A x of a group's rows. */
 INLINE void NAME(product)(const lane_run *run, const lane_group *g, int member, const four *x,
-                          const int rows, const int segments, four *Ax) {
-  const four *q = (const four *)(run->j->q + g->q), *cfm = (const four *)run->j->cfm + g->first;
-  const int *node = run->j->node + g->node;
+                          const int rows, const int segments, const int frames, four *Ax) {
+  const four *cfm = (const four *)run->j->cfm + g->first;
+  four u[2][NODE_SIZE];
   UNROLL for (int r = 0; r < rows; r++) Ax[r] = cfm[r] * x[r];
-  for (int s = 0; s < segments; s++) {
-    four u[NODE_SIZE];
-    NAME(load_nodes)(run, node + s * LANES, member, u);
-    NAME(rows_of)(q + s * rows * NODE_SIZE, u, rows, Ax);
-  }
+  NAME(add_product)(run, g, member, rows, segments, frames, u, Ax);
 }
 
-/* The velocities that x brings about. */
+/* The momentum that x brings about. */
 INLINE void NAME(push_all)(const lane_run *run, const lane_group *g, int member, const four *x,
-                           const int rows, const int segments) {
+                           const int rows, const int segments, const int frames) {
   const four *q = (const four *)(run->j->q + g->q);
   const int *node = run->j->node + g->node;
-  for (int s = 0; s < segments; s++) {
-    four u[NODE_SIZE];
-    NAME(load_nodes)(run, node + s * LANES, member, u);
-    NAME(push)(q + s * rows * NODE_SIZE, x, rows, u);
-    NAME(store_nodes)(run, node + s * LANES, member, u);
+  UNROLL for (int s = 0; s < segments; s++) {
+    NAME(places) at = NAME(find_nodes)(run, run->momentum, node + s * LANES, member);
+    four p[NODE_SIZE];
+    NAME(load_nodes)(at, p);
+    NAME(push)(q, x, s, rows, frames, p);
+    NAME(store_nodes)(at, p);
   }
 }
 
@@ -106,14 +171,18 @@ INLINE four NAME(absolute)(four a) { return (four)((mask)a & ~(mask)(-(four){0, 
 INLINE four NAME(larger)(four a, four b) { return NAME(pick)(a > b, a, b); }
 INLINE four NAME(smaller)(four a, four b) { return NAME(pick)(a < b, a, b); }
 
+/* The larger one; a NaN stays. */
+INLINE four NAME(worse)(four worst, four v) { return NAME(pick)(~(v <= worst) & (worst == worst), v, worst); }
+
 /* mu |x_n|, and 0 without a normal force whatever mu is. */
 INLINE four NAME(friction_bound)(four mu, four normal) {
   four zero = {0, 0, 0, 0};
   return NAME(pick)((normal == zero) | (mu == zero), zero, NAME(absolute)(mu * normal));
 }
 
-/* The bounds of a group's rows; those of rows whose normal is in another block are final. */
-INLINE void NAME(load_bounds)(const lane_run *run, const lane_group *g, lane_kind kind,
+/* The bounds of a group's rows; those of rows whose normal is in another block, by the forces x, are
+ * final. */
+INLINE void NAME(load_bounds)(const lane_run *run, const lane_group *g, lane_kind kind, const double *x,
                               const int rows, four *lo, four *hi) {
   const lane_model *lm = run->lm;
   UNROLL for (int r = 0; r < rows; r++) {
@@ -125,7 +194,7 @@ INLINE void NAME(load_bounds)(const lane_run *run, const lane_group *g, lane_kin
     for (int l = 0; l < LANES; l++) {
       int element = (g->first + r) * LANES + l, normal = lm->normal[element];
       if (normal < 0) continue;
-      hi[r][l] = lcplug_friction_bound(lm->mu[element], run->x[normal]);
+      hi[r][l] = lcplug_friction_bound(lm->mu[element], x[normal]);
       lo[r][l] = -hi[r][l];
     }
 }
@@ -205,11 +274,13 @@ INLINE four NAME(at)(const four *a, int r, int c) { return r >= c ? a[r * (r + 1
 /* One row after the other within its bounds, the others held; w follows. */
 INLINE void NAME(relax_rows)(const lane_run *run, const lane_group *g, lane_kind kind, const four *a,
                              const int rows, const four *lo, const four *hi, four *x, four *w) {
+  four step[BLOCK_ROWS]; /* divisions are slow: ahead of the rounds that wait for each other */
+  UNROLL for (int r = 0; r < rows; r++) step[r] = run->omega / NAME(at)(a, r, r);
   for (int round = 0; round < ROW_ROUNDS; round++)
     UNROLL for (int r = 0; r < rows; r++) {
       four low = lo[r], high = hi[r];
       if (kind == LANE_COUPLED && r) NAME(couple)(run, g, r, x[0], &low, &high);
-      four next = NAME(clip)(x[r] - run->omega * w[r] / NAME(at)(a, r, r), low, high), d = next - x[r];
+      four next = NAME(clip)(x[r] - step[r] * w[r], low, high), d = next - x[r];
       x[r] = next;
       UNROLL for (int i = 0; i < rows; i++) w[i] += NAME(at)(a, i, r) * d;
     }
@@ -220,12 +291,12 @@ INLINE void NAME(relax_rows)(const lane_run *run, const lane_group *g, lane_kind
 INLINE void NAME(relax_coulomb)(const lane_run *run, const lane_group *g, const four *a, four *x, four *w) {
   const four zero = {0, 0, 0, 0}, one = {1, 1, 1, 1};
   four mu = ((const four *)run->lm->mu)[g->first + 1];
-  four stiff = NAME(larger)(a[2], a[5]) + NAME(absolute)(a[4]);
+  four step = one / (NAME(larger)(a[2], a[5]) + NAME(absolute)(a[4])), normal_step = one / a[0];
   for (int round = 0; round < CONE_ROUNDS; round++) {
-    four n = NAME(larger)(x[0] - w[0] / a[0], zero), d = n - x[0];
+    four n = NAME(larger)(x[0] - w[0] * normal_step, zero), d = n - x[0];
     x[0] = n;
     w[0] += a[0] * d, w[1] += a[1] * d, w[2] += a[3] * d;
-    four t1 = x[1] - w[1] / stiff, t2 = x[2] - w[2] / stiff, t = ROOT(t1 * t1 + t2 * t2);
+    four t1 = x[1] - w[1] * step, t2 = x[2] - w[2] * step, t = ROOT(t1 * t1 + t2 * t2);
     four part = NAME(pick)(t > mu * n, mu * n / NAME(pick)(t > zero, t, one), one);
     four d1 = part * t1 - x[1], d2 = part * t2 - x[2];
     x[1] += d1, x[2] += d2;
@@ -271,7 +342,7 @@ INLINE void NAME(relax)(const lane_run *run, const lane_group *g, lane_kind kind
   if (cone) {
     inside = NAME(in_cone)(run, g, free);
   } else {
-    NAME(load_bounds)(run, g, kind, rows, lo, hi);
+    NAME(load_bounds)(run, g, kind, run->x, rows, lo, hi);
     UNROLL for (int r = 0; r < rows; r++) {
       four low = lo[r], high = hi[r];
       if (kind == LANE_COUPLED && r) NAME(couple)(run, g, r, free[0], &low, &high);
@@ -292,83 +363,82 @@ INLINE void NAME(relax)(const lane_run *run, const lane_group *g, lane_kind kind
   UNROLL for (int r = 0; r < rows; r++) x[r] = NAME(pick)(inside, free[r], x[r]);
 }
 
-/* For up to two segments, which is all that bodies need, the velocities stay in registers. */
+/* For up to two segments, which is all that bodies need, the velocities stay at hand. */
 INLINE void NAME(sweep_group)(const lane_run *run, const lane_group *g, lane_kind kind, int member,
-                              const int rows, const int segments) {
+                              const int rows, const int segments, const int frames) {
   const four *q = (const four *)(run->j->q + g->q), *cfm = (const four *)run->j->cfm + g->first;
   const four *b = (const four *)run->lm->b + g->first;
   const int *node = run->j->node + g->node;
   four *x_out = (four *)run->x + g->first, u[2][NODE_SIZE];
   four x[BLOCK_ROWS], w[BLOCK_ROWS], d[BLOCK_ROWS];
   UNROLL for (int r = 0; r < rows; r++) x[r] = x_out[r], w[r] = cfm[r] * x[r] - b[r];
-  if (segments <= 2) {
-    UNROLL for (int s = 0; s < segments; s++) {
-      NAME(load_nodes)(run, node + s * LANES, member, u[s]);
-      NAME(rows_of)(q + s * rows * NODE_SIZE, u[s], rows, w);
-    }
-  } else {
-    NAME(product)(run, g, member, x, rows, segments, w);
-    UNROLL for (int r = 0; r < rows; r++) w[r] -= b[r];
-  }
+  NAME(add_product)(run, g, member, rows, segments, frames, u, w);
   NAME(relax)(run, g, kind, rows, x, w);
   UNROLL for (int r = 0; r < rows; r++) d[r] = x[r] - x_out[r], x_out[r] = x[r];
-  if (segments <= 2) {
-    UNROLL for (int s = 0; s < segments; s++) {
-      NAME(push)(q + s * rows * NODE_SIZE, d, rows, u[s]);
-      NAME(store_nodes)(run, node + s * LANES, member, u[s]);
-    }
-  } else {
-    NAME(push_all)(run, g, member, d, rows, segments);
+  UNROLL for (int s = 0; s < segments; s++) {
+    NAME(places) at = NAME(find_nodes)(run, run->state, node + s * LANES, member);
+    four p[NODE_SIZE] = {{0}, {0}, {0}, {0}, {0}, {0}}, *v = u[segments <= 2 ? s : 0];
+    if (segments > 2) NAME(load_nodes)(at, v);
+    NAME(push)(q, d, s, rows, frames, p);
+    NAME(accelerate)(NAME(find_masses)(run, node + s * LANES), p, v);
+    NAME(store_nodes)(at, v);
   }
 }
 
-/* Calls act(rows, segments) with constants where there are usual ones. */
+static const lane_sums NAME(no_sums) = {0, 0, 0, 0};
+
+/* Calls act(rows, segments, frames) with constants where there are usual ones. */
 #define BY_SHAPE(g, act)                                                                           \
   do {                                                                                             \
-    if ((g)->rows > 1 && (g)->segments == 2) act(BLOCK_ROWS, 2);                                   \
-    else if ((g)->rows > 1 && (g)->segments == 1) act(BLOCK_ROWS, 1);                              \
-    else if ((g)->rows > 1) act(BLOCK_ROWS, (g)->segments);                                        \
-    else if ((g)->segments == 2) act(1, 2);                                                        \
-    else if ((g)->segments == 1) act(1, 1);                                                        \
-    else act(1, (g)->segments);                                                                    \
+    if ((g)->frames && (g)->segments == 2) act(BLOCK_ROWS, 2, 1);                                  \
+    else if ((g)->frames) act(BLOCK_ROWS, 1, 1);                                                   \
+    else if ((g)->rows > 1 && (g)->segments == 2) act(BLOCK_ROWS, 2, 0);                           \
+    else if ((g)->rows > 1 && (g)->segments == 1) act(BLOCK_ROWS, 1, 0);                           \
+    else if ((g)->rows > 1) act(BLOCK_ROWS, (g)->segments, 0);                                     \
+    else if ((g)->segments == 2) act(1, 2, 0);                                                     \
+    else if ((g)->segments == 1) act(1, 1, 0);                                                     \
+    else act(1, (g)->segments, 0);                                                                 \
   } while (0)
 
-TARGET static void NAME(sweep)(const lane_run *run, int begin, int end, int member) {
+TARGET static lane_sums NAME(sweep)(const lane_run *run, int begin, int end, int member) {
   for (int k = begin; k < end; k++) {
     const lane_group *g = &run->j->group[k];
     lane_kind kind = run->lm->kind[k];
-#define ACT(rows, segments) NAME(sweep_group)(run, g, kind, member, rows, segments)
+#define ACT(rows, segments, frames) NAME(sweep_group)(run, g, kind, member, rows, segments, frames)
     BY_SHAPE(g, ACT);
 #undef ACT
   }
+  return NAME(no_sums);
 }
 
-TARGET static void NAME(scatter)(const lane_run *run, int begin, int end, int member) {
+TARGET static lane_sums NAME(scatter)(const lane_run *run, int begin, int end, int member) {
   for (int k = begin; k < end; k++) {
     const lane_group *g = &run->j->group[k];
     const four *x = (const four *)run->x + g->first;
-#define ACT(rows, segments) NAME(push_all)(run, g, member, x, rows, segments)
+#define ACT(rows, segments, frames) NAME(push_all)(run, g, member, x, rows, segments, frames)
     BY_SHAPE(g, ACT);
 #undef ACT
   }
+  return NAME(no_sums);
 }
 
-TARGET static void NAME(gather)(const lane_run *run, int begin, int end, int member) {
+TARGET static lane_sums NAME(gather)(const lane_run *run, int begin, int end, int member) {
   for (int k = begin; k < end; k++) {
     const lane_group *g = &run->j->group[k];
     const four *x = (const four *)run->x + g->first;
     four *Ax = (four *)run->Ax + g->first;
-#define ACT(rows, segments) NAME(product)(run, g, member, x, rows, segments, Ax)
+#define ACT(rows, segments, frames) NAME(product)(run, g, member, x, rows, segments, frames, Ax)
     BY_SHAPE(g, ACT);
 #undef ACT
   }
+  return NAME(no_sums);
 }
 
 /* ---- judging ---------------------------------------------------------------------------------------- */
 
 /* The largest s_i |F_i(x)| of a group's blocks, as model.c defines it. */
 INLINE four NAME(violation)(const lane_run *run, const lane_group *g, lane_kind kind, const int rows,
-                            const four *x, const four *w) {
+                            const double *all_x, const four *x, const four *w) {
   const four *scale = (const four *)run->lm->scale + g->first;
   four worst = {0, 0, 0, 0};
   if (rows > 1 && (kind == LANE_CONE || kind == LANE_ELLIPSE)) {
@@ -383,12 +453,12 @@ INLINE four NAME(violation)(const lane_run *run, const lane_group *g, lane_kind 
     return ROOT(far);
   }
   four lo[BLOCK_ROWS], hi[BLOCK_ROWS];
-  NAME(load_bounds)(run, g, kind, rows, lo, hi);
+  NAME(load_bounds)(run, g, kind, all_x, rows, lo, hi);
   UNROLL for (int r = 0; r < rows; r++) {
     if (kind == LANE_COUPLED && r) NAME(couple)(run, g, r, x[0], &lo[r], &hi[r]);
     four q = x[r] - w[r] / scale[r], p = NAME(clip)(q, lo[r], hi[r]);
     four v = NAME(pick)(p == q, NAME(absolute)(w[r]), scale[r] * NAME(absolute)(x[r] - p));
-    worst = NAME(pick)(~(v <= worst), v, worst); /* a NaN passes too */
+    worst = NAME(worse)(worst, v);
   }
   return worst;
 }
@@ -400,53 +470,37 @@ INLINE double NAME(largest)(four v, double worst) {
 }
 
 INLINE four NAME(judge_group)(const lane_run *run, const lane_group *g, lane_kind kind, int member,
-                              const int rows, const int segments) {
+                              const int rows, const int segments, const int frames) {
   const four *b = (const four *)run->lm->b + g->first, *x = (const four *)run->x + g->first;
   four w[BLOCK_ROWS];
-  NAME(product)(run, g, member, x, rows, segments, w);
+  NAME(product)(run, g, member, x, rows, segments, frames, w);
   UNROLL for (int r = 0; r < rows; r++) w[r] -= b[r];
-  return NAME(violation)(run, g, kind, rows, x, w);
+  return NAME(violation)(run, g, kind, rows, run->x, x, w);
 }
 
-TARGET static double NAME(worst)(const lane_run *run, int begin, int end, int member) {
+TARGET static lane_sums NAME(worst)(const lane_run *run, int begin, int end, int member) {
   double worst = 0.0;
   for (int k = begin; k < end; k++) {
     const lane_group *g = &run->j->group[k];
     lane_kind kind = run->lm->kind[k];
     four v;
-#define ACT(rows, segments) v = NAME(judge_group)(run, g, kind, member, rows, segments)
+#define ACT(rows, segments, frames) v = NAME(judge_group)(run, g, kind, member, rows, segments, frames)
     BY_SHAPE(g, ACT);
 #undef ACT
     worst = NAME(largest)(v, worst);
   }
-  return worst;
+  return (lane_sums){.worst = worst};
 }
 
 /* ---- gradient steps ---------------------------------------------------------------------------------- */
 
-/* y = x1 + beta (x1 - x2), A y alike, and the gradient there. */
-INLINE void NAME(look_ahead)(const lane_run *run, const lane_group *g, int k, const int rows, four *y,
-                             four *Ay, four *gradient) {
-  const four *x1 = (const four *)run->x1 + g->first, *x2 = (const four *)run->x2 + g->first;
-  const four *Ax1 = (const four *)run->Ax1 + g->first, *Ax2 = (const four *)run->Ax2 + g->first;
-  const four *b = (const four *)run->lm->b + g->first;
-  UNROLL for (int r = 0; r < rows; r++) {
-    y[r] = x1[r] + run->beta * (x1[r] - x2[r]);
-    Ay[r] = Ax1[r] + run->beta * (Ax1[r] - Ax2[r]);
-    gradient[r] = Ay[r] - b[r];
-  }
-  if (run->coulomb) gradient[0] += ((const four *)run->shift)[k];
-}
-
 /* Moves De Saxce's term or the bounds of coupled rows a part of the way to those of x1. */
-INLINE void NAME(follow)(const lane_run *run, const lane_group *g, lane_kind kind, int k, const int rows) {
-  const four *x1 = (const four *)run->x1 + g->first;
+INLINE void NAME(follow)(const lane_run *run, const lane_group *g, lane_kind kind, int k, const int rows,
+                         const four *x1, const four *w1) {
   if (kind == LANE_CONE || kind == LANE_ELLIPSE) {
     if (!run->coulomb || rows == 1) return;
-    const four *Ax1 = (const four *)run->Ax1 + g->first, *b = (const four *)run->lm->b + g->first;
-    four w[BLOCK_ROWS], *shift = (four *)run->shift + k;
-    UNROLL for (int r = 0; r < BLOCK_ROWS; r++) w[r] = Ax1[r] - b[r];
-    *shift += run->follow * (NAME(slip)(run, g, w) - *shift);
+    four *shift = (four *)run->shift + k;
+    *shift += run->follow * (NAME(slip)(run, g, w1) - *shift);
     return;
   }
   if (kind != LANE_COUPLED) return;
@@ -464,73 +518,103 @@ INLINE void NAME(follow)(const lane_run *run, const lane_group *g, lane_kind kin
     }
 }
 
-INLINE void NAME(step_group)(const lane_run *run, int k, int member, const int rows, const int segments) {
-  const lane_group *g = &run->j->group[k];
-  lane_kind kind = run->lm->kind[k];
-  const four *scale = (const four *)run->lm->scale + g->first;
-  four y[BLOCK_ROWS], Ay[BLOCK_ROWS], gradient[BLOCK_ROWS], *x = (four *)run->x + g->first;
-  if (run->follow > 0.0) NAME(follow)(run, g, kind, k, rows);
-  NAME(look_ahead)(run, g, k, rows, y, Ay, gradient);
-  UNROLL for (int r = 0; r < rows; r++) y[r] -= gradient[r] / (run->lipschitz * scale[r]);
-  if (rows > 1 && (kind == LANE_CONE || kind == LANE_ELLIPSE)) {
-    NAME(project_any_cone)(run, g, kind, y);
-  } else {
-    const four *lo = (const four *)run->lm->lo + g->first, *hi = (const four *)run->lm->hi + g->first;
-    UNROLL for (int r = 0; r < rows; r++) y[r] = NAME(clip)(y[r], lo[r], hi[r]);
-  }
-  UNROLL for (int r = 0; r < rows; r++) x[r] = y[r];
-  NAME(push_all)(run, g, member, y, rows, segments);
-}
-
-TARGET static void NAME(step)(const lane_run *run, int begin, int end, int member) {
-  for (int k = begin; k < end; k++) {
-    const lane_group *g = &run->j->group[k];
-#define ACT(rows, segments) NAME(step_group)(run, k, member, rows, segments)
-    BY_SHAPE(g, ACT);
-#undef ACT
-  }
-}
-
 /* Sums of four lanes each, kept apart until the end. */
 typedef struct NAME(lane_totals) {
-  four curvature, length, slope;
-  double worst;
+  four curvature, length, slope, worst;
 } NAME(lane_totals);
 
-INLINE void NAME(judge_step)(const lane_run *run, int k, int member, const int rows, const int segments,
-                             NAME(lane_totals) * t) {
-  const lane_group *g = &run->j->group[k];
-  const four *scale = (const four *)run->lm->scale + g->first, *b = (const four *)run->lm->b + g->first;
-  const four *x = (const four *)run->x + g->first, *x1 = (const four *)run->x1 + g->first;
-  four y[BLOCK_ROWS], Ay[BLOCK_ROWS], gradient[BLOCK_ROWS], w[BLOCK_ROWS], *Ax = (four *)run->Ax + g->first;
-  NAME(look_ahead)(run, g, k, rows, y, Ay, gradient);
-  NAME(product)(run, g, member, x, rows, segments, w);
-  UNROLL for (int r = 0; r < rows; r++) {
-    four d = x[r] - y[r];
-    Ax[r] = w[r];
-    t->curvature += d * (w[r] - Ay[r]);
-    t->length += scale[r] * d * d;
-    t->slope += gradient[r] * (x[r] - x1[r]);
-    w[r] -= b[r];
-  }
-  t->worst = NAME(largest)(NAME(violation)(run, g, run->lm->kind[k], rows, x, w), t->worst);
+INLINE double NAME(sum)(four v) { return (v[0] + v[1]) + (v[2] + v[3]); }
+
+INLINE lane_sums NAME(sums_of)(const NAME(lane_totals) * t) {
+  return (lane_sums){NAME(sum)(t->curvature), NAME(sum)(t->length), NAME(sum)(t->slope),
+                     NAME(largest)(t->worst, 0.0)};
 }
 
-TARGET static lane_sums NAME(judge)(const lane_run *run, int begin, int end, int member) {
-  NAME(lane_totals) t = {{0}, {0}, {0}, 0.0};
+/* x = P(y - gradient / (L s)) of a group. */
+INLINE void NAME(project_step)(const lane_run *run, const lane_group *g, lane_kind kind, const int rows,
+                               const four *y, const four *gradient, four *x) {
+  const four *scale = (const four *)run->lm->scale + g->first;
+  int cone = rows > 1 && (kind == LANE_CONE || kind == LANE_ELLIPSE);
+  four step = run->lipschitz_inverse / scale[0];
+  UNROLL for (int r = 0; r < rows; r++) {
+    if (r && !cone) step = run->lipschitz_inverse / scale[r];
+    x[r] = y[r] - gradient[r] * step;
+  }
+  if (cone) {
+    NAME(project_any_cone)(run, g, kind, x);
+    return;
+  }
+  const four *lo = (const four *)run->lm->lo + g->first, *hi = (const four *)run->lm->hi + g->first;
+  UNROLL for (int r = 0; r < rows; r++) x[r] = NAME(clip)(x[r], lo[r], hi[r]);
+}
+
+INLINE void NAME(step_group)(const lane_run *run, int k, int member, const int rows, const int segments,
+                             const int frames, NAME(lane_totals) * t) {
+  const lane_group *g = &run->j->group[k];
+  lane_kind kind = run->lm->kind[k];
+  const four *scale = (const four *)run->lm->scale + g->first, *b = (const four *)run->lm->b + g->first;
+  const four *cfm = (const four *)run->j->cfm + g->first, *Ax2 = (const four *)run->Ax2 + g->first;
+  const four *old1 = (const four *)run->x1 + g->first, *old2 = (const four *)run->x2 + g->first;
+  four *next = (four *)run->x + g->first, *Ax = (four *)run->Ax + g->first;
+  four x1[BLOCK_ROWS], Ax1[BLOCK_ROWS], w1[BLOCK_ROWS], y[BLOCK_ROWS], gradient[BLOCK_ROWS], x[BLOCK_ROWS];
+  UNROLL for (int r = 0; r < rows; r++) x1[r] = old1[r];
+  NAME(product)(run, g, member, x1, rows, segments, frames, Ax1);
+  UNROLL for (int r = 0; r < rows; r++) w1[r] = Ax1[r] - b[r];
+  four v = NAME(violation)(run, g, kind, rows, run->x1, x1, w1);
+  t->worst = NAME(worse)(t->worst, v);
+  if (run->follow > 0.0) NAME(follow)(run, g, kind, k, rows, x1, w1);
+  UNROLL for (int r = 0; r < rows; r++) {
+    y[r] = x1[r] + run->beta * (x1[r] - old2[r]);
+    gradient[r] = w1[r] + run->beta * (Ax1[r] - Ax2[r]);
+    Ax[r] = Ax1[r];
+  }
+  if (run->coulomb) gradient[0] += ((const four *)run->shift)[k];
+  NAME(project_step)(run, g, kind, rows, y, gradient, x);
+  UNROLL for (int r = 0; r < rows; r++) {
+    four d = x[r] - y[r], dd = d * d;
+    t->curvature += cfm[r] * dd;
+    t->length += scale[r] * dd;
+    t->slope += gradient[r] * (x[r] - x1[r]);
+    next[r] = x[r];
+  }
+  NAME(push_all)(run, g, member, x, rows, segments, frames);
+}
+
+TARGET static lane_sums NAME(step)(const lane_run *run, int begin, int end, int member) {
+  NAME(lane_totals) t = {{0}, {0}, {0}, {0}};
   for (int k = begin; k < end; k++) {
     const lane_group *g = &run->j->group[k];
-#define ACT(rows, segments) NAME(judge_step)(run, k, member, rows, segments, &t)
+#define ACT(rows, segments, frames) NAME(step_group)(run, k, member, rows, segments, frames, &t)
     BY_SHAPE(g, ACT);
 #undef ACT
   }
-  return (lane_sums){(t.curvature[0] + t.curvature[1]) + (t.curvature[2] + t.curvature[3]),
-                     (t.length[0] + t.length[1]) + (t.length[2] + t.length[3]),
-                     (t.slope[0] + t.slope[1]) + (t.slope[2] + t.slope[3]), t.worst};
+  return NAME(sums_of)(&t);
+}
+
+/* Four nodes at a time; those beyond the last have no mass. */
+TARGET static lane_sums NAME(settle)(const lane_run *run, int begin, int end, int member) {
+  NAME(lane_totals) t = {{0}, {0}, {0}, {0}};
+  (void)member;
+  for (int k = begin; k < end; k += LANES) {
+    size_t at = (size_t)k * NODE_ROOM;
+    four p[NODE_SIZE], v[NODE_SIZE] = {{0}, {0}, {0}, {0}, {0}, {0}};
+    NAME(places) mass = NAME(neighbours)(run->j->mass + at);
+    NAME(load_nodes)(NAME(neighbours)(run->momentum + at), p);
+    NAME(accelerate)(mass, p, v);
+    NAME(store_nodes)(NAME(neighbours)(run->after + at), v);
+    if (!run->momentum1) continue;
+    four p1[NODE_SIZE], p2[NODE_SIZE], dv[NODE_SIZE] = {{0}, {0}, {0}, {0}, {0}, {0}};
+    NAME(load_nodes)(NAME(neighbours)((double *)run->momentum1 + at), p1);
+    NAME(load_nodes)(NAME(neighbours)((double *)run->momentum2 + at), p2);
+    UNROLL for (int c = 0; c < NODE_SIZE; c++) p[c] -= p1[c] + run->beta * (p1[c] - p2[c]);
+    NAME(accelerate)(mass, p, dv);
+    UNROLL for (int c = 0; c < NODE_SIZE; c++) t.curvature += p[c] * dv[c];
+  }
+  return NAME(sums_of)(&t);
 }
 
 static const lane_kernels NAME(table) = {NAME(sweep),  NAME(worst), NAME(scatter),
-                                         NAME(gather), NAME(step),  NAME(judge)};
+                                         NAME(gather), NAME(step),  NAME(settle)};
 
 #undef BY_SHAPE
 #undef UNROLL

@@ -122,8 +122,10 @@ double lcplug_rounding_level(const model *m, const double *x) {
   for (int k = 0; k < m->blocks; k++)
     for (int i = 0; i < m->sets[k].rows; i++)
       largest = fmax(largest, m->scale[k] * fabs(x[m->sets[k].first + i]));
-  return 8.0 * DBL_EPSILON * largest / m->unit;
+  return lcplug_rounding_of(m, largest);
 }
+
+double lcplug_rounding_of(const model *m, double largest) { return 8.0 * DBL_EPSILON * largest / m->unit; }
 
 double lcplug_relaxation_gap(const model *m, const double *Ax) {
   double gap = 0.0;

@@ -37,6 +37,8 @@ double lcplug_residual_natural(const model *m, const double *x, const double *Ax
 
 /* The residual that rounding alone leaves: no answer with forces as large can be judged finer. */
 double lcplug_rounding_level(const model *m, const double *x);
+/* The same from the largest s_i |x_i|. */
+double lcplug_rounding_of(const model *m, double largest);
 
 /* max mu |w_t| over the cones: by how much friction=cone relaxes non-penetration. */
 double lcplug_relaxation_gap(const model *m, const double *Ax);

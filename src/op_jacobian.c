@@ -1,7 +1,8 @@
-/* op_jacobian.c - A = Q Q' + CFM, which is never formed: the rows in lanes.h as an operator.
+/* op_jacobian.c - A = J M^-1 J' + CFM, which is never formed: the rows in lanes.h as an operator.
  *
- *     A x:    velocities u = Q' x, then rows Q u + CFM x
- *     state:  u of all nodes, and x, which CFM needs
+ *     A x:    velocities v = M^-1 J' x, then rows J v + CFM x
+ *     single rows, and the matrix:  of Q = J L, as A = Q Q' + CFM then has the same bits from either side
+ *     state:  Q' x of all nodes, and x, which CFM needs
  *
  * Solvers that know lanes work on these in place; the functions here serve all others, and judge.
  * The exact solver factorizes, so it gets A after all, once, as a sparse lower triangle. */
@@ -17,7 +18,7 @@ static void jacobian_apply(const linop *op, const double *x, double *y) {
   lane_run run = {.j = j, .state = j->state, .x = j->x, .Ax = j->y};
   lcplug_lanes_load(j, x, j->x);
   lcplug_lanes_velocities(&run);
-  lcplug_lanes_at_once(&run, lcplug_lane_kernels()->gather);
+  lcplug_lanes_at_once(&run, lcplug_lane_kernels()->gather, NULL);
   lcplug_lanes_unload(j, j->y, y);
 }
 
@@ -44,28 +45,31 @@ static lane_row find_row(const jacobian *j, int i) {
   return (lane_row){g, j->place[i] / LANES - g->first, j->place[i] % LANES};
 }
 
-/* The six numbers of a row on segment s, LANES apart. */
-static const double *row_segment(const jacobian *j, lane_row row, int s) {
-  return j->q + row.group->q + (size_t)((s * row.group->rows + row.r) * NODE_SIZE * LANES + row.lane);
-}
-
 static int row_node(const jacobian *j, lane_row row, int s) {
   return j->node[row.group->node + (size_t)(s * LANES + row.lane)];
 }
 
+/* Row i of Q on one node. */
+static void scaled_row(const jacobian *j, int i, int node, double q[NODE_SIZE]) {
+  lcplug_row_on_node(j, j->layout->row[i], node, 1, q);
+}
+
 static double dot_segments(const double *p, const double *q) {
   double sum = 0.0;
-  for (int c = 0; c < NODE_SIZE; c++) sum += p[c * LANES] * q[c * LANES];
+  for (int c = 0; c < NODE_SIZE; c++) sum += p[c] * q[c];
   return sum;
 }
 
-/* Q_p Q_q' over the nodes that both have. */
-static double dot_rows(const jacobian *j, lane_row p, lane_row q) {
-  double sum = 0.0;
-  for (int s = 0; s < p.group->segments; s++)
-    for (int t = 0; t < q.group->segments; t++)
-      if (row_node(j, p, s) == row_node(j, q, t) && row_node(j, p, s) != j->nodes)
-        sum += dot_segments(row_segment(j, p, s), row_segment(j, q, t));
+/* Element (i, k) of A; row: where row i is. */
+static double element(const jacobian *j, int i, lane_row row, int k) {
+  double sum = i == k ? j->cfm[j->place[i]] : 0.0;
+  for (int s = 0; s < row.group->segments; s++) {
+    double p[NODE_SIZE], q[NODE_SIZE];
+    if (row_node(j, row, s) == j->nodes) continue;
+    scaled_row(j, i, row_node(j, row, s), p);
+    if (i != k) scaled_row(j, k, row_node(j, row, s), q);
+    sum += dot_segments(p, i == k ? p : q);
+  }
   return sum;
 }
 
@@ -73,20 +77,16 @@ static void jacobian_diagonal(const linop *op, double *d) {
   const jacobian *j = op->jacobian;
   for (int k = 0; k < j->groups * LANES; k++)
     for (int r = 0; r < j->block_rows[k]; r++) {
-      lane_row row = {&j->group[k / LANES], r, k % LANES};
-      double sum = j->cfm[(row.group->first + r) * LANES + row.lane];
-      for (int s = 0; s < row.group->segments; s++)
-        sum += dot_segments(row_segment(j, row, s), row_segment(j, row, s));
-      d[j->block_first[k] + r] = sum;
+      int i = j->block_first[k] + r;
+      d[i] = element(j, i, (lane_row){&j->group[k / LANES], r, k % LANES}, i);
     }
 }
 
 static void jacobian_diagonal_block(const linop *op, int first, int rows, double *out) {
-  const jacobian *j = op->jacobian;
   for (int p = 0; p < rows; p++)
     for (int q = 0; q < rows; q++) {
-      double cfm = p == q ? j->cfm[j->place[first + p]] : 0.0;
-      out[p * rows + q] = cfm + dot_rows(j, find_row(j, first + p), find_row(j, first + q));
+      int i = first + p;
+      out[p * rows + q] = element(op->jacobian, i, find_row(op->jacobian, i), first + q);
     }
 }
 
@@ -96,13 +96,22 @@ static int jacobian_state_size(const linop *op) {
   return op->n + (int)lcplug_lane_state_size(op->jacobian);
 }
 
+static void jacobian_state_add(const linop *op, double *state, int first, int rows, const double *dx) {
+  const jacobian *j = op->jacobian;
+  for (int i = 0; i < rows; i++) {
+    lane_row row = find_row(j, first + i);
+    state[first + i] += dx[i];
+    for (int s = 0; s < row.group->segments; s++) {
+      double q[NODE_SIZE], *u = state + op->n + (size_t)row_node(j, row, s) * NODE_ROOM;
+      scaled_row(j, first + i, row_node(j, row, s), q);
+      for (int c = 0; c < NODE_SIZE; c++) u[c] += q[c] * dx[i];
+    }
+  }
+}
+
 static void jacobian_state_begin(const linop *op, const double *x, double *state) {
-  jacobian *j = op->jacobian;
-  lane_run run = {.j = j, .state = j->state, .x = j->x};
-  memcpy(state, x, (size_t)op->n * sizeof *state);
-  lcplug_lanes_load(j, x, j->x);
-  lcplug_lanes_velocities(&run);
-  memcpy(state + op->n, j->state, lcplug_lane_state_size(j) * sizeof *state);
+  memset(state, 0, (size_t)jacobian_state_size(op) * sizeof *state);
+  jacobian_state_add(op, state, 0, op->n, x);
 }
 
 static void jacobian_state_read(const linop *op, const double *state, int first, int rows, double *Ax) {
@@ -111,22 +120,9 @@ static void jacobian_state_read(const linop *op, const double *state, int first,
     lane_row row = find_row(j, first + i);
     Ax[i] = j->cfm[j->place[first + i]] * state[first + i];
     for (int s = 0; s < row.group->segments; s++) {
-      const double *q = row_segment(j, row, s);
-      const double *u = state + op->n + (size_t)row_node(j, row, s) * NODE_ROOM;
-      for (int c = 0; c < NODE_SIZE; c++) Ax[i] += q[c * LANES] * u[c];
-    }
-  }
-}
-
-static void jacobian_state_add(const linop *op, double *state, int first, int rows, const double *dx) {
-  const jacobian *j = op->jacobian;
-  for (int i = 0; i < rows; i++) {
-    lane_row row = find_row(j, first + i);
-    state[first + i] += dx[i];
-    for (int s = 0; s < row.group->segments; s++) {
-      const double *q = row_segment(j, row, s);
-      double *u = state + op->n + (size_t)row_node(j, row, s) * NODE_ROOM;
-      for (int c = 0; c < NODE_SIZE; c++) u[c] += q[c * LANES] * dx[i];
+      double q[NODE_SIZE];
+      scaled_row(j, first + i, row_node(j, row, s), q);
+      Ax[i] += dot_segments(q, state + op->n + (size_t)row_node(j, row, s) * NODE_ROOM);
     }
   }
 }
@@ -142,9 +138,11 @@ void lcplug_operator_jacobian(linop *op, jacobian *j) {
 
 /* ---- the lower triangle --------------------------------------------------------------------------------- */
 
-/* Blocks in the solver's order, and which of them each node has. */
+/* Blocks in the solver's order, which of them each node has, and the rows of Q. */
 typedef struct block_graph {
   const jacobian *j;
+  size_t *row_begin; /* of each row: where its numbers begin, NODE_SIZE for each segment of its group */
+  double *row_value;
   int blocks;
   int *lane_of;    /* block -> group * LANES + lane */
   int *node_begin; /* nodes + 1 of them */
@@ -158,6 +156,36 @@ static int block_node(const jacobian *j, int lane_of, int s) {
   return j->node[j->group[lane_of / LANES].node + (size_t)(s * LANES + lane_of % LANES)];
 }
 
+/* Q_p Q_q' over the nodes that both have. */
+static double dot_rows(const block_graph *g, int p, lane_row of_p, int q, lane_row of_q) {
+  double sum = 0.0;
+  for (int s = 0; s < of_p.group->segments; s++)
+    for (int t = 0; t < of_q.group->segments; t++)
+      if (row_node(g->j, of_p, s) == row_node(g->j, of_q, t) && row_node(g->j, of_p, s) != g->j->nodes)
+        sum += dot_segments(g->row_value + g->row_begin[p] + s * NODE_SIZE,
+                            g->row_value + g->row_begin[q] + t * NODE_SIZE);
+  return sum;
+}
+
+static int fill_row_values(block_graph *g, lcplug_workspace *workspace) {
+  const jacobian *j = g->j;
+  size_t total = 0;
+  g->row_begin = TAKE(workspace, size_t, j->layout->n);
+  if (!g->row_begin) return 0;
+  for (int i = 0; i < j->layout->n; i++) {
+    g->row_begin[i] = total;
+    total += (size_t)find_row(j, i).group->segments * NODE_SIZE;
+  }
+  g->row_value = TAKE(workspace, double, total);
+  if (!g->row_value) return 0;
+  for (int i = 0; i < j->layout->n; i++) {
+    lane_row row = find_row(j, i);
+    for (int s = 0; s < row.group->segments; s++)
+      scaled_row(j, i, row_node(j, row, s), g->row_value + g->row_begin[i] + s * NODE_SIZE);
+  }
+  return 1;
+}
+
 static int take_graph(block_graph *g, const jacobian *j, lcplug_workspace *workspace) {
   int lanes = j->groups * LANES;
   size_t entries = 0;
@@ -168,7 +196,8 @@ static int take_graph(block_graph *g, const jacobian *j, lcplug_workspace *works
   g->node_block = TAKE(workspace, int, entries);
   g->met = TAKE(workspace, int, lanes);
   g->neighbour = TAKE(workspace, int, lanes);
-  return g->lane_of && g->node_begin && g->node_block && g->met && g->neighbour;
+  return g->lane_of && g->node_begin && g->node_block && g->met && g->neighbour &&
+         fill_row_values(g, workspace);
 }
 
 /* Blocks come out ascending at every node, as they are put in ascending. */
@@ -226,7 +255,7 @@ static void append_row(const block_graph *g, int b, int r, lower_triangle *lower
     int other = g->lane_of[g->neighbour[k]];
     for (int q = 0; q < (other == own ? r + 1 : j->block_rows[other]); q++) {
       int column = j->block_first[other] + q;
-      double value = dot_rows(j, row, (lane_row){&j->group[other / LANES], q, other % LANES});
+      double value = dot_rows(g, i, row, column, (lane_row){&j->group[other / LANES], q, other % LANES});
       if (column == i) value += j->cfm[j->place[i]];
       else if (value == 0.0) continue;
       lower->column[*used] = column;

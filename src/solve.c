@@ -28,8 +28,10 @@
  * exact solver, which factorizes, stays dense a little longer. */
 enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
 static const double DENSEST_SPARSE = 0.4;
-/* What auto asks of friction cones: the last digits cost steps that nobody sees. */
+/* What auto asks of gradients and of friction cones: the last digits cost steps that nobody sees. */
 static const double CONE_TOLERANCE = 1e-8;
+/* Rows of a native system above which auto does not form A: its factor grows much faster than they do. */
+enum { MOST_FORMED_ROWS = 5000 };
 
 typedef lcplug_error stage_solver(const model *m, const lcplug_settings *settings, iteration *it,
                                   lcplug_workspace *workspace);
@@ -81,11 +83,13 @@ static lcplug_error solve_apgd(const model *m, const lcplug_settings *settings, 
   return (m->op->jacobian ? lcplug_lanes_apgd_solve : lcplug_apgd_solve)(m, settings, it, workspace);
 }
 
-/* Cones of a native system: for the gradient, and for sweeps where that does not settle. */
+/* Cones of a native system, or a large one: for the gradient, and for sweeps where that does not settle. */
 static lcplug_error solve_auto(const model *m, const lcplug_settings *settings, iteration *it,
                                lcplug_workspace *workspace) {
   if (settings->tol == 0.0) it->tol = CONE_TOLERANCE;
+  workspace_mark mark = lcplug_mark(workspace);
   lcplug_error error = solve_apgd(m, settings, it, workspace);
+  lcplug_release(workspace, mark);
   it->solver = LCPLUG_APGD;
   if (error || it->status == LCPLUG_SOLVED || it->status == LCPLUG_TIME_LIMIT) return error;
   double before = it->residual;
@@ -102,10 +106,11 @@ static lcplug_error store_rows(job *j) {
   return LCPLUG_OK;
 }
 
-/* Who has a native system does not want its A formed for cones, unless he says so. */
+/* Who has a native system does not want its A formed for cones or when it is large, unless he says so. */
 static int is_exact(const job *j) {
   if (j->settings->solver == LCPLUG_AUTO)
-    return !j->system || lcplug_exact_offers(j->settings->friction, &j->layout);
+    return !j->system || (j->layout.n <= MOST_FORMED_ROWS &&
+                          lcplug_exact_offers(j->settings->friction, &j->layout));
   return j->settings->solver == LCPLUG_EXACT;
 }
 
@@ -520,7 +525,7 @@ lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace, const lcplu
 
 /* What a solve by pgs or apgd takes, had in one piece: chunks that grow by doubling would take more. */
 static void reserve(lcplug_workspace *workspace, const lcplug_system *s) {
-  enum { PER_ROW = 380, PER_BODY = 160, AT_LEAST = 1 << 16 };
+  enum { PER_ROW = 320, PER_BODY = 470, AT_LEAST = 1 << 14 };
   if (s->rows <= 0 || s->rows > PROBLEM_LARGEST || s->bodies < 0 || s->bodies > PROBLEM_LARGEST) return;
   lcplug_take(workspace, (size_t)s->rows * PER_ROW + (size_t)s->bodies * PER_BODY + AT_LEAST, 1);
   lcplug_workspace_reset(workspace);

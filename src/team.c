@@ -1,25 +1,24 @@
 /* team.c - see team.h.
  *
  * Members wait for each other a few thousand times per second, so they look at a counter for a while
- * before they sleep: between the phases of a sweep it changes within microseconds.  Who has looked
- * long enough gives way to other threads, and between tasks sleeps until it is called. */
-#define _GNU_SOURCE
+ * before they sleep: between the phases of a sweep it changes within microseconds.  Where it does not,
+ * because somebody else has the processor, looking on would keep the one away who is waited for. */
 #include "team.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "fpenv.h"
 
-enum { LOOKS = 500, LARGEST_TEAM = 256 };
+enum { LOOKS = 1000, LARGEST_TEAM = 256 };
 
 struct lcplug_team {
   int members;
   pthread_t *thread;
   pthread_mutex_t lock;
-  pthread_cond_t called;
+  pthread_cond_t changed; /* a counter that somebody sleeps for */
+  atomic_int sleepers;
   /* the present task; a new `call` means a new one */
   team_task *task;
   void *argument;
@@ -32,37 +31,43 @@ struct lcplug_team {
   atomic_int next_member;
 };
 
-static void give_way(int looks) {
-  if (looks >= LOOKS) sched_yield();
+static void pause_briefly(void) {
 #if defined(__x86_64__)
-  else __builtin_ia32_pause();
+  __builtin_ia32_pause();
 #endif
+}
+
+/* Waits until the counter is no longer `old`; returns what it is then. */
+static unsigned wait_for_change(lcplug_team *team, atomic_uint *counter, unsigned old) {
+  unsigned now = atomic_load(counter);
+  for (int looks = 0; looks < LOOKS && now == old; looks++, now = atomic_load(counter)) pause_briefly();
+  if (now != old) return now;
+  pthread_mutex_lock(&team->lock);
+  atomic_fetch_add(&team->sleepers, 1);
+  while ((now = atomic_load(counter)) == old) pthread_cond_wait(&team->changed, &team->lock);
+  atomic_fetch_sub(&team->sleepers, 1);
+  pthread_mutex_unlock(&team->lock);
+  return now;
+}
+
+/* Who sleeps was counted before it looked a last time: one of us two sees the other. */
+static void change(lcplug_team *team, atomic_uint *counter) {
+  atomic_fetch_add(counter, 1);
+  if (atomic_load(&team->sleepers) == 0) return;
+  pthread_mutex_lock(&team->lock);
+  pthread_cond_broadcast(&team->changed);
+  pthread_mutex_unlock(&team->lock);
 }
 
 void lcplug_team_meet(lcplug_team *team) {
   if (!team || team->members == 1) return;
-  unsigned met = atomic_load_explicit(&team->met, memory_order_relaxed);
-  if (atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel) == team->members - 1) {
-    atomic_store_explicit(&team->arrived, 0, memory_order_relaxed);
-    atomic_fetch_add_explicit(&team->met, 1, memory_order_release);
+  unsigned met = atomic_load(&team->met);
+  if (atomic_fetch_add(&team->arrived, 1) < team->members - 1) {
+    wait_for_change(team, &team->met, met);
     return;
   }
-  for (int looks = 0; atomic_load_explicit(&team->met, memory_order_acquire) == met; looks++)
-    give_way(looks);
-}
-
-/* Waits for a call other than `last`; first awake, then asleep. */
-static unsigned wait_for_call(lcplug_team *team, unsigned last) {
-  for (int looks = 0; looks < LOOKS; looks++) {
-    unsigned call = atomic_load_explicit(&team->call, memory_order_acquire);
-    if (call != last) return call;
-    give_way(looks);
-  }
-  pthread_mutex_lock(&team->lock);
-  while (atomic_load_explicit(&team->call, memory_order_acquire) == last)
-    pthread_cond_wait(&team->called, &team->lock);
-  pthread_mutex_unlock(&team->lock);
-  return atomic_load_explicit(&team->call, memory_order_acquire);
+  atomic_store(&team->arrived, 0);
+  change(team, &team->met);
 }
 
 static void *serve(void *argument) {
@@ -70,18 +75,11 @@ static void *serve(void *argument) {
   int member = atomic_fetch_add(&team->next_member, 1);
   lcplug_fpenv_enter(); /* the creator's settings are not ours */
   for (unsigned last = 0;;) {
-    last = wait_for_call(team, last);
+    last = wait_for_change(team, &team->call, last);
     if (team->leave) return NULL;
     team->task(team->argument, member, team->members);
     lcplug_team_meet(team);
   }
-}
-
-static void call_members(lcplug_team *team) {
-  pthread_mutex_lock(&team->lock);
-  atomic_fetch_add_explicit(&team->call, 1, memory_order_release);
-  pthread_cond_broadcast(&team->called);
-  pthread_mutex_unlock(&team->lock);
 }
 
 void lcplug_team_run(lcplug_team *team, team_task *task, void *argument) {
@@ -91,7 +89,7 @@ void lcplug_team_run(lcplug_team *team, team_task *task, void *argument) {
   }
   team->task = task;
   team->argument = argument;
-  call_members(team);
+  change(team, &team->call);
   task(argument, 0, team->members);
   lcplug_team_meet(team);
 }
@@ -101,10 +99,10 @@ int lcplug_team_size(const lcplug_team *team) { return team ? team->members : 1;
 void lcplug_team_free(lcplug_team *team) {
   if (!team) return;
   team->leave = 1;
-  call_members(team);
+  change(team, &team->call);
   for (int i = 1; i < team->members; i++) pthread_join(team->thread[i], NULL);
   pthread_mutex_destroy(&team->lock);
-  pthread_cond_destroy(&team->called);
+  pthread_cond_destroy(&team->changed);
   free(team->thread);
   free(team);
 }
@@ -122,7 +120,7 @@ lcplug_team *lcplug_team_create(int32_t threads) {
   team->members = 1;
   atomic_init(&team->next_member, 1);
   pthread_mutex_init(&team->lock, NULL);
-  pthread_cond_init(&team->called, NULL);
+  pthread_cond_init(&team->changed, NULL);
   while (team->members < threads &&
          !pthread_create(&thread[team->members], NULL, serve, team))
     team->members++;

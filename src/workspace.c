@@ -8,7 +8,7 @@
 
 #include "places.h"
 
-enum { ALIGNMENT = 64, SMALLEST_CHUNK = 16384, LARGE_PAGE = 2 << 20 };
+enum { ALIGNMENT = 64, SMALLEST_CHUNK = 16384, LARGE_PAGE = 2 << 20, DOUBLED = 1 << 20 };
 
 typedef struct chunk {
   struct chunk *next;
@@ -79,10 +79,13 @@ static void *take_from(chunk *c, size_t bytes) {
   return piece;
 }
 
-/* A new chunk behind the current, last one.  Doubling keeps their number logarithmic. */
+/* A new chunk behind the current, last one.  Doubling keeps their number logarithmic, and so do quarters of
+ * all there is, which is enough for large workspaces. */
 static chunk *append_chunk(lcplug_workspace *workspace, size_t bytes) {
   chunk *last = workspace->current;
-  size_t wanted = last ? 2 * last->size : SMALLEST_CHUNK;
+  size_t wanted = last ? 2 * last->size : SMALLEST_CHUNK, all = 0;
+  for (const chunk *c = workspace->first; c; c = c->next) all += c->size;
+  if (all > DOUBLED) wanted = all / 4;
   chunk *c = chunk_create(wanted > bytes ? wanted : bytes);
   if (!c) c = chunk_create(bytes);
   if (!c) return NULL;

@@ -101,7 +101,8 @@ LCPLUG_API lcplug_error lcplug_system_check(const lcplug_system *system);
 /* 6 bodies + the articulated coordinates: the length of a velocity; 0 for a system that is none. */
 LCPLUG_API int32_t lcplug_system_coordinates(const lcplug_system *system);
 
-/* Solves for the impulses, as lcplug_solve does for a matrix. */
+/* Solves for the impulses, as lcplug_solve does for a matrix.  `exact` forms A, sparse; `auto` does so
+ * only up to 5,000 rows and without cones, and goes by gradients and sweeps above. */
 LCPLUG_API lcplug_error lcplug_system_solve(lcplug_workspace *workspace, const lcplug_system *system,
                                             const lcplug_settings *settings,
                                             lcplug_solution *solution, lcplug_info *info);
