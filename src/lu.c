@@ -23,7 +23,32 @@ static void locate_rows(lu *f) {
   }
 }
 
-lcplug_error lcplug_lu_begin(lu *f, cholesky *c, lcplug_workspace *workspace) {
+/* The part of A that is not symmetric goes through the same analysis: below the diagonal, in the order of
+ * elimination. */
+static lcplug_error split_given(lu *f, const lower_triangle *a, lcplug_workspace *workspace) {
+  size_t panels = f->c->panels;
+  double *lower = TAKE(workspace, double, panels), *upper = TAKE(workspace, double, panels);
+  lower_triangle skew = *a;
+  skew.value = TAKE(workspace, double, a->begin[a->n]);
+  if (!lower || !upper || !skew.value) return LCPLUG_ERROR_MEMORY;
+  for (int i = 0; i < a->n; i++)
+    for (size_t k = a->begin[i]; k < a->begin[i + 1]; k++)
+      skew.value[k] = f->diagonal[i] < f->diagonal[a->column[k]] ? -a->skew[k] : a->skew[k];
+  lcplug_cholesky_load(f->c, &skew);
+  lcplug_cholesky_select(f->c, NULL);
+  memcpy(lower, lcplug_fronts_assembled(f->c), panels * sizeof *lower);
+  lcplug_cholesky_load(f->c, a);
+  lcplug_cholesky_select(f->c, NULL);
+  const double *symmetric = lcplug_fronts_assembled(f->c);
+  for (size_t i = 0; i < panels; i++) {
+    upper[i] = symmetric[i] - lower[i];
+    lower[i] += symmetric[i];
+  }
+  f->given_lower = lower, f->given_upper = upper;
+  return LCPLUG_OK;
+}
+
+lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a, lcplug_workspace *workspace) {
   size_t n = (size_t)c->n;
   *f = (lu){.c = c, .lower = c->factor, .inverse = c->inverse};
   f->upper = TAKE(workspace, double, c->panels);
@@ -38,13 +63,14 @@ lcplug_error lcplug_lu_begin(lu *f, cholesky *c, lcplug_workspace *workspace) {
   for (size_t i = 0; i < n; i++) f->ones[i] = 1.0;
   lcplug_cholesky_select(c, NULL);
   locate_rows(f);
+  if (a->skew) return split_given(f, a, workspace);
+  f->given_lower = f->given_upper = lcplug_fronts_assembled(c);
   return LCPLUG_OK;
 }
 
 void lcplug_lu_load(lu *f) {
-  const double *assembled = lcplug_fronts_assembled(f->c);
-  memcpy(f->lower, assembled, f->c->panels * sizeof *f->lower);
-  memcpy(f->upper, assembled, f->c->panels * sizeof *f->upper);
+  memcpy(f->lower, f->given_lower, f->c->panels * sizeof *f->lower);
+  memcpy(f->upper, f->given_upper, f->c->panels * sizeof *f->upper);
 }
 
 /* An element above the diagonal is one below it in the transpose. */

@@ -1,4 +1,4 @@
-/* lu.h - sparse direct factorization of A + E, where E couples rows of one group and is not symmetric.
+/* lu.h - sparse direct factorization of A + E, where E couples rows of one group; neither need be symmetric.
  *
  * The pattern, the order and the storage of A are those of an analyzed cholesky, whose factor and
  * scratch this borrows: between two factorizations of the one the other may not be used.  Pivots are
@@ -12,6 +12,7 @@
 typedef struct lu {
   cholesky *c;
   double *lower, *upper; /* panels: L, and the transpose of U */
+  const double *given_lower, *given_upper; /* the same of A */
   double *stack[2];
   double *inverse, *ones; /* place -> 1 / U_ii; and 1 */
   double *vector;         /* scratch: by places */
@@ -19,7 +20,8 @@ typedef struct lu {
   int *ld;                /* row -> rows of its panel */
 } lu;
 
-lcplug_error lcplug_lu_begin(lu *f, cholesky *c, lcplug_workspace *workspace);
+/* a: what c was analyzed for. */
+lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a, lcplug_workspace *workspace);
 
 /* Loads A; then come the elements of E; then the factorization. */
 void lcplug_lu_load(lu *f);

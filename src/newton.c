@@ -228,13 +228,13 @@ static void polish(newton *v, iteration *it) {
   it->status = LCPLUG_SOLVED;
 }
 
-lcplug_error lcplug_newton_solve(const model *m, cholesky *factor, iteration *it,
-                                 lcplug_workspace *workspace) {
+lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, cholesky *factor,
+                                 iteration *it, lcplug_workspace *workspace) {
   newton v = {.m = m};
   if (!take_vectors(&v, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
   if (lcplug_iteration_begin(it, m, v.now.Ax, workspace)) return LCPLUG_OK;
   lcplug_error error = lcplug_smoothing_begin(&v.smooth, m, workspace);
-  if (!error) error = lcplug_lu_begin(&v.matrix, factor, workspace);
+  if (!error) error = lcplug_lu_begin(&v.matrix, factor, A, workspace);
   if (error) return error;
   memcpy(v.now.x, it->x, (size_t)m->n * sizeof(double));
   m->op->table->apply(m->op, v.now.x, v.now.Ax);
