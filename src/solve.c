@@ -273,12 +273,16 @@ static lcplug_error run_small_cones(job *j) {
   return lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
 }
 
-/* The same for problems that are not small; only a right answer is kept. */
+/* The same for problems that are not small, where boxes are not solved as quickly: what takes more than a few
+ * steps slides, and only a right answer is kept. */
 static lcplug_error try_boxes(job *j, box_source *source) {
-  lcplug_error error = lcplug_exact_solve(source, LCPLUG_FRICTION_ODE, &j->it, j->bound, j->Ax, NULL,
-                                          j->workspace);
+  lcplug_error error = lcplug_exact_try(source, &j->it, j->bound, j->workspace);
   if (error) return error;
-  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) set_guess(j);
+  int solved = j->it.status == LCPLUG_SOLVED;
+  if (!(solved && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace))) {
+    set_guess(j);
+    j->it.status = LCPLUG_STALLED;
+  }
   return LCPLUG_OK;
 }
 
