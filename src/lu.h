@@ -11,6 +11,7 @@
 
 typedef struct lu {
   cholesky *c;
+  int symmetric;         /* A + E is: half of the work, and L L^T instead of L U */
   double *lower, *upper; /* panels: L, and the transpose of U */
   const double *given_lower, *given_upper; /* the same of A */
   double *stack[2];
@@ -23,12 +24,15 @@ typedef struct lu {
 /* a: what c was analyzed for. */
 lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a, lcplug_workspace *workspace);
 
-/* Loads A; then come the elements of E; then the factorization. */
-void lcplug_lu_load(lu *f);
+/* Loads A; then come the elements of E; then the factorization.  symmetric: only of an A that is, and with
+ * an E that is, positive definite too; what it has above its diagonal is not looked at. */
+void lcplug_lu_load(lu *f, int symmetric);
 /* rows x rows elements (row-major) on the diagonal block of consecutive rows of one group. */
 void lcplug_lu_add_block(lu *f, int first, int rows, const double *block);
 /* One element: row i, column j of one group. */
 void lcplug_lu_add(lu *f, int i, int j, double value);
+/* factor times one number for each row, on the diagonal. */
+void lcplug_lu_add_diagonal(lu *f, double factor, const double *diagonal);
 void lcplug_lu_factor(lu *f);
 
 /* x <- (A + E)^-1 x */

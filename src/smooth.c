@@ -218,7 +218,7 @@ static lcplug_error sort_sets(smoothing *s, lcplug_workspace *workspace) {
 }
 
 lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspace *workspace) {
-  *s = (smoothing){.m = m, .stiffness = 1.0, .part = 1.0};
+  *s = (smoothing){.m = m, .stiffness = 1.0, .part = 1.0, .symmetric = 1};
   s->scale = TAKE(workspace, double, m->blocks);
   s->target = TAKE(workspace, double, m->n);
   s->slip = TAKE(workspace, double, m->blocks);
@@ -235,6 +235,7 @@ lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspa
       s->unit = fmax(s->unit, fabs(m->b[set->first + i]) / g[i]);
     }
     s->rough |= is_rough(set);
+    s->symmetric &= !is_rough(set) && set->kind != SET_COUPLED;
     s->slip[k] = s->lack[k] = 0.0;
     s->scale[k] = fmax(trace / set->rows, set->rows == 1 ? m->scale[k] : DBL_MIN);
   }

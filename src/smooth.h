@@ -32,6 +32,7 @@ typedef struct smoothing {
   double part;    /* ... and how much of that it was given */
   double unit;    /* a velocity: the largest right side */
   int rough;      /* there is friction without limit */
+  int symmetric;  /* E is, unless `exact` */
   const cone_kernels *kernels;
   cone_quad *quads; /* the cones that are evaluated four at a time ... */
   int quad_count;

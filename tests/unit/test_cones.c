@@ -388,6 +388,31 @@ START_TEST(asymmetric_matrices) {
 END_TEST
 
 /* (A + E) x = r with random blocks E on the groups, by the factorization and by a product. */
+static void check_lu(lu *f, const instance *p, int symmetric, rng *r) {
+  double *x = calloc((size_t)p->n, sizeof *x), *right = calloc((size_t)p->n, sizeof *x);
+  double *blocks = calloc(3 * (size_t)p->n, sizeof *x);
+  for (int i = 0; i < p->n; i++) x[i] = right[i] = rng_between(r, -1, 1);
+  lcplug_lu_load(f, symmetric);
+  for (int i = 0; i < p->n; i += 3) {
+    double *own = blocks + 3 * i;
+    for (int k = 0; k < 9; k++) own[k] = rng_between(r, -1, 1) + (k % 4 == 0 ? 3.0 : 0.0);
+    for (int k = 0; symmetric && k < 9; k++) own[k] = own[3 * (k % 3) + k / 3];
+    lcplug_lu_add_block(f, i, 3, own);
+    lcplug_lu_add(f, i + 2, i, 0.25), own[6] += 0.25;
+    lcplug_lu_add(f, i, i + 2, symmetric ? 0.25 : -0.5), own[2] += symmetric ? 0.25 : -0.5;
+  }
+  lcplug_lu_add_diagonal(f, 0.5, right);
+  for (int i = 0; i < p->n; i++) blocks[3 * i + i % 3] += 0.5 * right[i];
+  lcplug_lu_factor(f);
+  lcplug_lu_solve(f, x);
+  for (int i = 0; i < p->n; i++) {
+    double sum = instance_row_product(p, i, x);
+    for (int k = 0; k < 3; k++) sum += blocks[3 * i + k] * x[i - i % 3 + k];
+    ck_assert_double_le(fabs(sum - right[i]), 1e-9);
+  }
+  free(x), free(right), free(blocks);
+}
+
 START_TEST(lu_solves_what_it_was_given) {
   rng r = {(uint64_t)_i + 41};
   instance *p = instance_contacts(&r, 1 + 25 * _i, 2 + 7 * _i, 1e-3, 0.5, 0.5);
@@ -401,25 +426,7 @@ START_TEST(lu_solves_what_it_was_given) {
   ck_assert_int_eq(lcplug_scan(&lower, &problem, &l, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_lu_begin(&f, &c, &lower, workspace), LCPLUG_OK);
-  double *x = calloc((size_t)p->n, sizeof *x), *right = calloc((size_t)p->n, sizeof *x);
-  double *blocks = calloc(3 * (size_t)p->n, sizeof *x);
-  for (int i = 0; i < p->n; i++) x[i] = right[i] = rng_between(&r, -1, 1);
-  lcplug_lu_load(&f);
-  for (int i = 0; i < p->n; i += 3) {
-    double *own = blocks + 3 * i;
-    for (int k = 0; k < 9; k++) own[k] = rng_between(&r, -1, 1) + (k % 4 == 0 ? 3.0 : 0.0);
-    lcplug_lu_add_block(&f, i, 3, own);
-    lcplug_lu_add(&f, i + 2, i, 0.25), own[6] += 0.25;
-    lcplug_lu_add(&f, i, i + 1, -0.5), own[1] -= 0.5;
-  }
-  lcplug_lu_factor(&f);
-  lcplug_lu_solve(&f, x);
-  for (int i = 0; i < p->n; i++) {
-    double sum = instance_row_product(p, i, x);
-    for (int k = 0; k < 3; k++) sum += blocks[3 * i + k] * x[i - i % 3 + k];
-    ck_assert_double_le(fabs(sum - right[i]), 1e-9);
-  }
-  free(x), free(right), free(blocks);
+  for (int pass = 0; pass < 4; pass++) check_lu(&f, p, pass % 2, &r);
   lcplug_workspace_free(workspace);
   instance_free(p);
 }
@@ -470,7 +477,7 @@ START_TEST(newton_steps_lead_downhill) {
     for (size_t i = 0; i < n; i++) x[i] = rng_between(&r, -1, 1);
     op.table->apply(&op, x, Ax);
     double before = lcplug_smoothing_merit(&s, eps, x, Ax);
-    lcplug_lu_load(&f);
+    lcplug_lu_load(&f, 0);
     lcplug_smoothing_linearize(&s, eps, x, Ax, &f, dx);
     lcplug_lu_factor(&f);
     lcplug_lu_solve(&f, dx);
