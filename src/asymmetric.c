@@ -5,16 +5,20 @@
  *     A x = b + w   is   S x = (b - (A - S) x) + w,
  *
  * so solving with S and moving what is left to the right side, again and again, ends at an answer of A
- * itself.  Each round gains about as many digits as A is symmetric to, and starts from the last x. */
+ * itself.  Each round gains about as many digits as A is symmetric to, and starts from the last x.
+ * Newton's method, which friction cones are solved by, needs no rounds: it takes A as it is. */
 #include <math.h>
 #include <string.h>
 
 #include "iterate.h"
 #include "problem.h"
 #include "settings.h"
+#include "solve.h"
 #include "workspace.h"
 
 enum { MOST_ROUNDS = 30, MOST_IDLE = 3 };
+/* Rows.  Above, nothing is gained by knowing beforehand that A is symmetric. */
+enum { MOST_TO_COMPARE = 220 };
 static const double DEFAULT_TOL = 1e-10;
 /* A round need not be more exact than this part of what the next one will change. */
 static const double ROUND_TOL = 1e-3;
@@ -157,23 +161,31 @@ static lcplug_error solve_in_rounds(lcplug_workspace *workspace, const lcplug_pr
   return error;
 }
 
+static lcplug_error solve_compared(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                   const lcplug_settings *settings, lcplug_solution *solution,
+                                   lcplug_info *info) {
+  lcplug_problem lower = *problem;
+  lcplug_error error = check(problem);
+  if (error) return error;
+  lower.full = 0;
+  double off = asymmetry(problem);
+  if (off <= ROUNDING) return lcplug_solve(workspace, &lower, settings, solution, info);
+  int taken;
+  error = lcplug_solve_as_given(workspace, problem, settings, solution, info, &taken);
+  return taken ? error : solve_in_rounds(workspace, problem, off, settings, solution, info);
+}
+
 lcplug_error lcplug_solve_asymmetric(lcplug_workspace *workspace, const lcplug_problem *problem,
                                      const lcplug_settings *settings, lcplug_solution *solution,
                                      lcplug_info *info) {
   if (!workspace || !problem || !solution || (problem->n > 0 && !solution->x))
     return LCPLUG_ERROR_ARGUMENT;
-  lcplug_error error = lcplug_settings_check(settings);
-  if (!error) error = check(problem);
-  if (error) return error;
   lcplug_info total = {0};
-  double off = asymmetry(problem);
-  if (off > ROUNDING) {
-    error = solve_in_rounds(workspace, problem, off, settings, solution, &total);
-  } else {
-    lcplug_problem lower = *problem;
-    lower.full = 0;
-    error = lcplug_solve(workspace, &lower, settings, solution, &total);
-  }
+  int taken = 0;
+  lcplug_error error = lcplug_settings_check(settings);
+  if (!error && problem->n > MOST_TO_COMPARE)
+    error = lcplug_solve_as_given(workspace, problem, settings, solution, &total, &taken);
+  if (!error && !taken) error = solve_compared(workspace, problem, settings, solution, &total);
   if (!error && info) *info = total;
   return error;
 }

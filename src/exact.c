@@ -12,7 +12,7 @@
 
 #include "sets.h"
 
-enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60, PULLS = 6 };
+enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, FEW_STEPS = 5, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60, PULLS = 6 };
 
 /* Of the diagonal: how hard a centre pulls. */
 static const double PULL = 1e-8;
@@ -32,6 +32,7 @@ typedef struct exact {
   iteration *it;
   places *memory; /* last time's places, or NULL */
   int stage;      /* of these */
+  int only_tries; /* active sets, a few steps of them, and nothing where they do not settle */
   lcplug_workspace *workspace;
 } exact;
 
@@ -117,6 +118,10 @@ static lcplug_error solve_nearby(box *p, iteration *it, lcplug_workspace *worksp
 static lcplug_error run_methods(const exact *e, box *p, iteration *it) {
   if (try_memory(e, p, it)) return LCPLUG_OK;
   lcplug_guess_places(p);
+  if (e->only_tries) {
+    lcplug_active_set(p, it, FEW_STEPS, PROMISING);
+    return LCPLUG_OK;
+  }
   double promising = e->stage == 1 && e->layout->frictions ? PROMISING : 1.0;
   if (lcplug_active_set(p, it, ACTIVE_SET_STEPS, promising) || it->status == LCPLUG_TIME_LIMIT)
     return LCPLUG_OK;
@@ -180,7 +185,7 @@ static lcplug_error solve_ode(exact *e, double *bound) {
   if (e->layout->frictions) {
     set_bounds(e, NULL);
     lcplug_error error = solve_box(e);
-    if (error) return error;
+    if (error || (e->only_tries && e->it->status != LCPLUG_SOLVED)) return error;
   }
   e->stage = 1;
   bounds_from_normals(e->layout, e->it->x, bound);
@@ -242,20 +247,33 @@ static lcplug_error solve_pyramid(exact *e, double *bound, double *Ax) {
   return error;
 }
 
+static int take_bounds(exact *e) {
+  e->lo = TAKE(e->workspace, double, e->layout->n);
+  e->hi = TAKE(e->workspace, double, e->layout->n);
+  return e->lo && e->hi;
+}
+
 lcplug_error lcplug_exact_solve(box_source *source, lcplug_friction friction, iteration *it,
                                 double *bound, double *Ax, places *memory,
                                 lcplug_workspace *workspace) {
-  int n = source->layout->n;
   exact e = {.source = source,
              .layout = source->layout,
              .it = it,
              .memory = memory,
              .workspace = workspace};
-  e.lo = TAKE(workspace, double, n);
-  e.hi = TAKE(workspace, double, n);
-  if (!e.lo || !e.hi) return LCPLUG_ERROR_MEMORY;
+  if (!take_bounds(&e)) return LCPLUG_ERROR_MEMORY;
   lcplug_error error = friction == LCPLUG_FRICTION_PYRAMID ? solve_pyramid(&e, bound, Ax)
                                                            : solve_ode(&e, bound);
   if (!error) lcplug_box_source_apply(source, it->x, Ax);
   return error;
+}
+
+lcplug_error lcplug_exact_try(box_source *source, iteration *it, double *bound,
+                              lcplug_workspace *workspace) {
+  exact e = {.source = source,
+             .layout = source->layout,
+             .it = it,
+             .only_tries = 1,
+             .workspace = workspace};
+  return take_bounds(&e) ? solve_ode(&e, bound) : LCPLUG_ERROR_MEMORY;
 }

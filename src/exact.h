@@ -18,4 +18,8 @@ lcplug_error lcplug_exact_solve(box_source *source, lcplug_friction friction, it
                                 double *bound, double *Ax, places *memory,
                                 lcplug_workspace *workspace);
 
+/* friction=ode, if it takes no more than a few steps; the status tells. */
+lcplug_error lcplug_exact_try(box_source *source, iteration *it, double *bound,
+                              lcplug_workspace *workspace);
+
 #endif

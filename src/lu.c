@@ -23,7 +23,32 @@ static void locate_rows(lu *f) {
   }
 }
 
-lcplug_error lcplug_lu_begin(lu *f, cholesky *c, lcplug_workspace *workspace) {
+/* The part of A that is not symmetric goes through the same analysis: below the diagonal, in the order of
+ * elimination. */
+static lcplug_error split_given(lu *f, const lower_triangle *a, lcplug_workspace *workspace) {
+  size_t panels = f->c->panels;
+  double *lower = TAKE(workspace, double, panels), *upper = TAKE(workspace, double, panels);
+  lower_triangle skew = *a;
+  skew.value = TAKE(workspace, double, a->begin[a->n]);
+  if (!lower || !upper || !skew.value) return LCPLUG_ERROR_MEMORY;
+  for (int i = 0; i < a->n; i++)
+    for (size_t k = a->begin[i]; k < a->begin[i + 1]; k++)
+      skew.value[k] = f->diagonal[i] < f->diagonal[a->column[k]] ? -a->skew[k] : a->skew[k];
+  lcplug_cholesky_load(f->c, &skew);
+  lcplug_cholesky_select(f->c, NULL);
+  memcpy(lower, lcplug_fronts_assembled(f->c), panels * sizeof *lower);
+  lcplug_cholesky_load(f->c, a);
+  lcplug_cholesky_select(f->c, NULL);
+  const double *symmetric = lcplug_fronts_assembled(f->c);
+  for (size_t i = 0; i < panels; i++) {
+    upper[i] = symmetric[i] - lower[i];
+    lower[i] += symmetric[i];
+  }
+  f->given_lower = lower, f->given_upper = upper;
+  return LCPLUG_OK;
+}
+
+lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a, lcplug_workspace *workspace) {
   size_t n = (size_t)c->n;
   *f = (lu){.c = c, .lower = c->factor, .inverse = c->inverse};
   f->upper = TAKE(workspace, double, c->panels);
@@ -38,13 +63,15 @@ lcplug_error lcplug_lu_begin(lu *f, cholesky *c, lcplug_workspace *workspace) {
   for (size_t i = 0; i < n; i++) f->ones[i] = 1.0;
   lcplug_cholesky_select(c, NULL);
   locate_rows(f);
+  if (a->skew) return split_given(f, a, workspace);
+  f->given_lower = f->given_upper = lcplug_fronts_assembled(c);
   return LCPLUG_OK;
 }
 
-void lcplug_lu_load(lu *f) {
-  const double *assembled = lcplug_fronts_assembled(f->c);
-  memcpy(f->lower, assembled, f->c->panels * sizeof *f->lower);
-  memcpy(f->upper, assembled, f->c->panels * sizeof *f->upper);
+void lcplug_lu_load(lu *f, int symmetric) {
+  f->symmetric = symmetric;
+  memcpy(f->lower, f->given_lower, f->c->panels * sizeof *f->lower);
+  if (!symmetric) memcpy(f->upper, f->given_upper, f->c->panels * sizeof *f->upper);
 }
 
 /* An element above the diagonal is one below it in the transpose. */
@@ -60,6 +87,10 @@ void lcplug_lu_add_block(lu *f, int first, int rows, const double *block) {
       size_t d = f->diagonal[first + (i < j ? i : j)], off = (size_t)(i < j ? j - i : i - j);
       (i < j ? f->upper : f->lower)[d + off] += *block++;
     }
+}
+
+void lcplug_lu_add_diagonal(lu *f, double factor, const double *diagonal) {
+  for (int i = 0; i < f->c->n; i++) f->lower[f->diagonal[i]] += factor * diagonal[i];
 }
 
 /* Pivots at or below this are zero but for rounding. */
@@ -82,33 +113,50 @@ static void turn(update *updates, int count, int to_transpose) {
     else updates[i].value -= update_size(updates[i].from);
 }
 
+/* Eliminates the pivots of a supernode; what they leave for the rows below goes to `own` and, transposed,
+ * behind it. */
+static void eliminate(lu *f, const supernode *s, int waiting, update *updates, double *own) {
+  cholesky *c = f->c;
+  double *lower = f->lower + s->panel, *upper = f->upper + s->panel, *inverse = f->inverse + s->first;
+  double *transpose = own + update_size(s);
+  int pad = lcplug_panel_pad(s->pivots), ld = lcplug_panel_ld(s->pivots, s->below);
+  lcplug_front_add_to_panel(c, s, waiting, updates, lower);
+  turn(updates, waiting, 1);
+  lcplug_front_add_to_panel(c, s, waiting, updates, upper);
+  c->kernels->panels(lower, upper, ld, s->pivots, c->floor + s->first, inverse, f->ones);
+  c->kernels->schur_pair(upper + pad, lower + pad, ld, s->pivots, s->below, transpose, 0);
+  lcplug_front_add_to_update(c, s, waiting, updates, transpose);
+  turn(updates, waiting, 0);
+  c->kernels->schur_pair(lower + pad, upper + pad, ld, s->pivots, s->below, own, 0);
+  lcplug_front_add_to_update(c, s, waiting, updates, own);
+}
+
+static void eliminate_symmetric(lu *f, const supernode *s, int waiting, update *updates, double *own) {
+  cholesky *c = f->c;
+  double *lower = f->lower + s->panel;
+  int ld = lcplug_panel_ld(s->pivots, s->below);
+  lcplug_front_add_to_panel(c, s, waiting, updates, lower);
+  c->kernels->panel(lower, ld, s->pivots, c->floor + s->first, f->inverse + s->first);
+  c->kernels->schur(lower + lcplug_panel_pad(s->pivots), ld, s->pivots, s->below, own, 0);
+  lcplug_front_add_to_update(c, s, waiting, updates, own);
+}
+
 void lcplug_lu_factor(lu *f) {
   cholesky *c = f->c;
   int pending = 0;
   double *top[2] = {f->stack[0], f->stack[1]};
   for (int k = 0; k < c->supernodes; k++) {
     supernode *s = &c->now[k];
-    double *lower = f->lower + s->panel, *upper = f->upper + s->panel, *own = top[c->side[k]];
-    double *transpose = own + update_size(s);
-    int waiting = c->waiting[k], pad = lcplug_panel_pad(s->pivots);
-    int ld = lcplug_panel_ld(s->pivots, s->below);
+    double *own = top[c->side[k]];
+    int waiting = c->waiting[k];
     pending -= waiting; /* the updates for this supernode are the last ones, ... */
     update *updates = c->pending + pending;
     set_floors(f, s);
-    lcplug_front_add_to_panel(c, s, waiting, updates, lower);
-    turn(updates, waiting, 1);
-    lcplug_front_add_to_panel(c, s, waiting, updates, upper);
-    c->kernels->panels(lower, upper, ld, s->pivots, c->floor + s->first, f->inverse + s->first,
-                       f->ones);
-    c->kernels->schur_pair(upper + pad, lower + pad, ld, s->pivots, s->below, transpose, 0);
-    lcplug_front_add_to_update(c, s, waiting, updates, transpose);
-    turn(updates, waiting, 0);
-    c->kernels->schur_pair(lower + pad, upper + pad, ld, s->pivots, s->below, own, 0);
-    lcplug_front_add_to_update(c, s, waiting, updates, own);
+    (f->symmetric ? eliminate_symmetric : eliminate)(f, s, waiting, updates, own);
     if (waiting) top[!c->side[k]] = updates[0].value; /* ... and the top of the other stack */
     if (!s->below) continue;
     c->pending[pending++] = (update){s, own};
-    top[c->side[k]] = transpose + update_size(s);
+    top[c->side[k]] = own + 2 * update_size(s);
   }
 }
 
@@ -116,7 +164,7 @@ void lcplug_lu_solve(const lu *f, double *x) {
   const cholesky *c = f->c;
   double *y = f->vector;
   for (int p = 0; p < c->n; p++) y[p] = x[c->row_at[p]];
-  lcplug_fronts_forward(c, f->lower, f->ones, y);
-  lcplug_fronts_backward(c, f->upper, f->inverse, y);
+  lcplug_fronts_forward(c, f->lower, f->symmetric ? f->inverse : f->ones, y);
+  lcplug_fronts_backward(c, f->symmetric ? f->lower : f->upper, f->inverse, y);
   for (int p = 0; p < c->n; p++) x[c->row_at[p]] = y[p];
 }

@@ -1,4 +1,4 @@
-/* lu.h - sparse direct factorization of A + E, where E couples rows of one group and is not symmetric.
+/* lu.h - sparse direct factorization of A + E, where E couples rows of one group; neither need be symmetric.
  *
  * The pattern, the order and the storage of A are those of an analyzed cholesky, whose factor and
  * scratch this borrows: between two factorizations of the one the other may not be used.  Pivots are
@@ -11,7 +11,9 @@
 
 typedef struct lu {
   cholesky *c;
+  int symmetric;         /* A + E is: half of the work, and L L^T instead of L U */
   double *lower, *upper; /* panels: L, and the transpose of U */
+  const double *given_lower, *given_upper; /* the same of A */
   double *stack[2];
   double *inverse, *ones; /* place -> 1 / U_ii; and 1 */
   double *vector;         /* scratch: by places */
@@ -19,14 +21,18 @@ typedef struct lu {
   int *ld;                /* row -> rows of its panel */
 } lu;
 
-lcplug_error lcplug_lu_begin(lu *f, cholesky *c, lcplug_workspace *workspace);
+/* a: what c was analyzed for. */
+lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a, lcplug_workspace *workspace);
 
-/* Loads A; then come the elements of E; then the factorization. */
-void lcplug_lu_load(lu *f);
+/* Loads A; then come the elements of E; then the factorization.  symmetric: only of an A that is, and with
+ * an E that is, positive definite too; what it has above its diagonal is not looked at. */
+void lcplug_lu_load(lu *f, int symmetric);
 /* rows x rows elements (row-major) on the diagonal block of consecutive rows of one group. */
 void lcplug_lu_add_block(lu *f, int first, int rows, const double *block);
 /* One element: row i, column j of one group. */
 void lcplug_lu_add(lu *f, int i, int j, double value);
+/* factor times one number for each row, on the diagonal. */
+void lcplug_lu_add_diagonal(lu *f, double factor, const double *diagonal);
 void lcplug_lu_factor(lu *f);
 
 /* x <- (A + E)^-1 x */

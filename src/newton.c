@@ -32,6 +32,8 @@ static const double STIFF = 1.0, SOFT = 0.1;
  * start with this many times the cone's eps. */
 static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
 static const double LEAST_EPS = 1e-14;
+/* Of the tolerance: what the square of eps has to be below before an answer is judged. */
+static const double MAY_BE_RIGHT = 1e4;
 /* Shorter steps than this are no progress; the shortest that is tried. */
 static const double SHORT = 0.1, SHORTEST = 1e-3;
 /* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
@@ -51,6 +53,7 @@ typedef struct newton {
   const model *m;
   smoothing smooth;
   lu matrix;
+  int symmetric;           /* A is */
   point now, kept, branch; /* the iterate; the last one near the path; where the exact way set off */
   double factor;           /* of the next eps */
   double *dx, *Adx, *trial, *Atrial, *diagonal;
@@ -77,9 +80,9 @@ static double distance(const newton *v, const double *x, const double *Ax) {
 
 static void find_direction(newton *v) {
   const model *m = v->m;
-  lcplug_lu_load(&v->matrix);
+  lcplug_lu_load(&v->matrix, v->symmetric && !v->smooth.exact && v->smooth.symmetric);
   lcplug_smoothing_linearize(&v->smooth, v->now.eps, v->now.x, v->now.Ax, &v->matrix, v->dx);
-  for (int i = 0; i < m->n; i++) lcplug_lu_add(&v->matrix, i, i, TRACE * v->diagonal[i]);
+  lcplug_lu_add_diagonal(&v->matrix, TRACE, v->diagonal);
   lcplug_lu_factor(&v->matrix);
   lcplug_lu_solve(&v->matrix, v->dx);
   m->op->table->apply(m->op, v->dx, v->Adx);
@@ -108,9 +111,12 @@ static double advance(newton *v, double *after) {
   return part;
 }
 
-/* Far from the path an answer is seldom good; judging it costs half a step. */
-static int is_time_to_look(const newton *v, const iteration *it) {
-  return it->deadline < INFINITY || v->steps % FRESH_STEPS == 0;
+/* Far from the path, or with round corners, an answer is seldom good; judging it costs half a step.  What
+ * corners do to it goes with the square of eps. */
+static int is_time_to_look(const newton *v, const iteration *it, int near) {
+  double size = v->now.eps / v->smooth.unit;
+  return it->deadline < INFINITY || v->steps % FRESH_STEPS == 0 ||
+         (near && size * size <= MAY_BE_RIGHT * it->tol);
 }
 
 static int observe(newton *v, iteration *it) {
@@ -161,7 +167,7 @@ static int follow(newton *v, iteration *it, manner how) {
     double after, part = advance(v, &after);
     it->factorizations++;
     int near = after <= near_path(v);
-    if ((near || is_time_to_look(v, it)) && observe(v, it)) return 1;
+    if (is_time_to_look(v, it, near) && observe(v, it)) return 1;
     if (how.lagging) {
       lcplug_smoothing_follow_slip(&v->smooth, v->now.Ax);
       after = distance(v, v->now.x, v->now.Ax);
@@ -228,13 +234,13 @@ static void polish(newton *v, iteration *it) {
   it->status = LCPLUG_SOLVED;
 }
 
-lcplug_error lcplug_newton_solve(const model *m, cholesky *factor, iteration *it,
-                                 lcplug_workspace *workspace) {
-  newton v = {.m = m};
+lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, cholesky *factor,
+                                 iteration *it, lcplug_workspace *workspace) {
+  newton v = {.m = m, .symmetric = !A->skew};
   if (!take_vectors(&v, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
   if (lcplug_iteration_begin(it, m, v.now.Ax, workspace)) return LCPLUG_OK;
   lcplug_error error = lcplug_smoothing_begin(&v.smooth, m, workspace);
-  if (!error) error = lcplug_lu_begin(&v.matrix, factor, workspace);
+  if (!error) error = lcplug_lu_begin(&v.matrix, factor, A, workspace);
   if (error) return error;
   memcpy(v.now.x, it->x, (size_t)m->n * sizeof(double));
   m->op->table->apply(m->op, v.now.x, v.now.Ax);

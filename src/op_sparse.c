@@ -60,12 +60,12 @@ static void sparse_state_read(const linop *op, const double *state, int first, i
   memcpy(Ax, state + first, (size_t)rows * sizeof *Ax);
 }
 
-/* Column j of A is row j: the block row of the changed group, read along its rows. */
+/* Column j of A is row j of its transpose: the block row of the changed group, read along its rows. */
 static void sparse_state_add(const linop *op, double *state, int first, int rows, const double *dx) {
   int group = op->group_of[first], offset = first - op->layout->group_first[group];
   for (int k = op->block_begin[group]; k < op->block_begin[group + 1]; k++) {
     const block *b = &op->blocks[k];
-    const double *v = op->value + b->value + (size_t)(offset * b->columns);
+    const double *v = op->across + b->value + (size_t)(offset * b->columns);
     double *out = state + b->first;
     for (int i = 0; i < rows; i++, v += b->columns)
       for (int j = 0; j < b->columns; j++) out[j] += v[j] * dx[i];
@@ -121,10 +121,13 @@ static int open_block(linop *op, builder *m, int g, int h) {
   return slot;
 }
 
-static void store(linop *op, int slot, int i, int j, double value) {
+/* A_ij, and A_ji for who reads columns. */
+static void store(linop *op, int slot, int i, int j, double value, double skew) {
   const block *b = &op->blocks[slot];
   int offset = i - op->layout->group_first[op->group_of[i]];
-  op->value[b->value + (size_t)(offset * b->columns + j - b->first)] = value;
+  size_t at = b->value + (size_t)(offset * b->columns + j - b->first);
+  op->value[at] = value + skew;
+  op->across[at] = value - skew;
 }
 
 static void fill_blocks(linop *op, const lower_triangle *a, builder *m) {
@@ -138,8 +141,9 @@ static void fill_blocks(linop *op, const lower_triangle *a, builder *m) {
           m->lower_slot[h] = m->upper_slot[h] = open_block(op, m, g, h);
           if (h != g) m->upper_slot[h] = open_block(op, m, h, g);
         }
-        store(op, m->lower_slot[h], i, j, a->value[k]);
-        store(op, m->upper_slot[h], j, i, a->value[k]);
+        double skew = a->skew ? a->skew[k] : 0.0;
+        store(op, m->lower_slot[h], i, j, a->value[k], skew);
+        store(op, m->upper_slot[h], j, i, a->value[k], -skew);
       }
 }
 
@@ -171,8 +175,10 @@ lcplug_error lcplug_operator_sparse(linop *op, const lower_triangle *a, const la
   place_blocks(op, &m, &blocks, &values);
   op->blocks = TAKE(workspace, block, blocks);
   op->value = TAKE(workspace, double, values);
-  if (!op->blocks || !op->value) return LCPLUG_ERROR_MEMORY;
+  op->across = a->skew ? TAKE(workspace, double, values) : op->value;
+  if (!op->blocks || !op->value || !op->across) return LCPLUG_ERROR_MEMORY;
   memset(op->value, 0, values * sizeof *op->value);
+  if (a->skew) memset(op->across, 0, values * sizeof *op->across);
   clear_met(l, &m);
   fill_blocks(op, a, &m);
   return LCPLUG_OK;

@@ -46,7 +46,7 @@ struct linop {
   int *group_of;     /* row -> group */
   int *block_begin;  /* groups + 1 of them */
   block *blocks;
-  double *value;
+  double *value, *across; /* A, and its transpose: the same if A is symmetric */
   /* Jacobian: the rows of J, and no A */
   struct jacobian *jacobian;
 };

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A slope of p below this counts as this: keeps V^-1, and with it the Newton matrix, in range. */
-static const double LEAST_SLOPE = 1e-8;
 /* Friction above this has no limit: its cone is a half space but for rounding. */
 static const double ROUGHEST = 1e6;
 /* Of the way to the present slip. */
@@ -180,8 +178,47 @@ static void evaluate(const smoothing *sm, int k, double eps, const double *x, co
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 
+static int is_common(const force_set *set) { return set->rows == 3 && !is_rough(set); }
+
+static void fill_lane(const smoothing *s, cone_quad *q, int lane, int k, double weight) {
+  const force_set *set = &s->m->sets[k];
+  double g[SET_MOST_ROWS];
+  scale_rows(set, g);
+  q->set[lane] = k;
+  q->first[lane] = set->first;
+  q->weight[lane] = weight;
+  q->s[lane] = s->scale[k];
+  for (int i = 0; i < 3; i++) {
+    q->g[i][lane] = g[i];
+    q->in_g[i][lane] = 1.0 / g[i];
+    q->b[i][lane] = s->m->b[set->first + i];
+  }
+}
+
+/* Sorts the sets into those that go four at a time and the others. */
+static lcplug_error sort_sets(smoothing *s, lcplug_workspace *workspace) {
+  const model *m = s->m;
+  int common = 0;
+  for (int k = 0; k < m->blocks; k++) common += is_common(&m->sets[k]);
+  s->kernels = lcplug_cone_kernels();
+  s->quad_count = (common + LANES_OF_CONES - 1) / LANES_OF_CONES;
+  s->quads = TAKE(workspace, cone_quad, s->quad_count);
+  s->others = TAKE(workspace, int, m->blocks - common);
+  if ((s->quad_count && !s->quads) || (common < m->blocks && !s->others)) return LCPLUG_ERROR_MEMORY;
+  int lane = 0;
+  for (int k = 0; k < m->blocks; k++) {
+    if (!is_common(&m->sets[k])) s->others[s->other_count++] = k;
+    else fill_lane(s, &s->quads[lane / LANES_OF_CONES], lane % LANES_OF_CONES, k, 1.0), lane++;
+  }
+  for (; lane % LANES_OF_CONES; lane++) {
+    cone_quad *last = &s->quads[s->quad_count - 1];
+    fill_lane(s, last, lane % LANES_OF_CONES, last->set[0], 0.0);
+  }
+  return LCPLUG_OK;
+}
+
 lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspace *workspace) {
-  *s = (smoothing){.m = m, .stiffness = 1.0, .part = 1.0};
+  *s = (smoothing){.m = m, .stiffness = 1.0, .part = 1.0, .symmetric = 1};
   s->scale = TAKE(workspace, double, m->blocks);
   s->target = TAKE(workspace, double, m->n);
   s->slip = TAKE(workspace, double, m->blocks);
@@ -198,25 +235,47 @@ lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspa
       s->unit = fmax(s->unit, fabs(m->b[set->first + i]) / g[i]);
     }
     s->rough |= is_rough(set);
+    s->symmetric &= !is_rough(set) && set->kind != SET_COUPLED;
     s->slip[k] = s->lack[k] = 0.0;
     s->scale[k] = fmax(trace / set->rows, set->rows == 1 ? m->scale[k] : DBL_MIN);
   }
-  return LCPLUG_OK;
+  return sort_sets(s, workspace);
+}
+
+static cone_view view_of(const smoothing *s, double eps, const double *x, const double *Ax) {
+  return (cone_view){eps, s->stiffness, s->exact, s->slip, x, Ax, s->target};
 }
 
 double lcplug_smoothing_merit(const smoothing *s, double eps, const double *x, const double *Ax) {
-  double sum = 0.0;
+  cone_view at = view_of(s, eps, x, Ax);
+  double sum = s->kernels->merit(s->quads, s->quad_count, &at);
   piece p;
-  for (int k = 0; k < s->m->blocks; k++) {
+  for (int e = 0; e < s->other_count; e++) {
+    int k = s->others[e];
     evaluate(s, k, eps, x, Ax, &p);
     for (int i = 0; i < s->m->sets[k].rows; i++) sum += p.f[i] * p.f[i];
   }
   return sum;
 }
 
+static void linearize_quad(const smoothing *s, const cone_quad *q, const cone_view *at, lu *matrix,
+                           double *r) {
+  cone_step step;
+  s->kernels->linearize(q, at, &step);
+  for (int lane = 0; lane < LANES_OF_CONES && q->weight[lane] != 0.0; lane++) {
+    double elements[9];
+    for (int e = 0; e < 9; e++) elements[e] = step.E[e][lane];
+    for (int i = 0; i < 3; i++) r[q->first[lane] + i] = step.r[i][lane];
+    lcplug_lu_add_block(matrix, q->first[lane], 3, elements);
+  }
+}
+
 void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x, const double *Ax,
                                 lu *matrix, double *r) {
-  for (int k = 0; k < s->m->blocks; k++) {
+  cone_view at = view_of(s, eps, x, Ax);
+  for (int q = 0; q < s->quad_count; q++) linearize_quad(s, &s->quads[q], &at, matrix, r);
+  for (int e = 0; e < s->other_count; e++) {
+    int k = s->others[e];
     const force_set *set = &s->m->sets[k];
     int rows = set->rows;
     double elements[SET_MOST_ROWS * SET_MOST_ROWS];

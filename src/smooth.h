@@ -16,6 +16,10 @@
 
 #include "lu.h"
 #include "model.h"
+#include "smooth_lanes.h"
+
+/* A slope of p below this counts as this: keeps V^-1, and with it the Newton matrix, in range. */
+#define LEAST_SLOPE 1e-8
 
 typedef struct smoothing {
   const model *m;
@@ -28,6 +32,12 @@ typedef struct smoothing {
   double part;    /* ... and how much of that it was given */
   double unit;    /* a velocity: the largest right side */
   int rough;      /* there is friction without limit */
+  int symmetric;  /* E is, unless `exact` */
+  const cone_kernels *kernels;
+  cone_quad *quads; /* the cones that are evaluated four at a time ... */
+  int quad_count;
+  int *others;      /* ... and the sets that are not */
+  int other_count;
 } smoothing;
 
 lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspace *workspace);

@@ -21,6 +21,7 @@
 #include "settings.h"
 #include "small.h"
 #include "small_cones.h"
+#include "solve.h"
 #include "system.h"
 #include "tiny.h"
 
@@ -58,6 +59,7 @@ typedef struct job {
   const lcplug_problem *problem;
   const lcplug_settings *settings;
   const lcplug_system *system; /* NULL, or what the problem's A is made of */
+  int as_given;                /* A need not be symmetric */
   jacobian jacobian;
   layout layout;
   lower_triangle lower;
@@ -120,10 +122,12 @@ static lcplug_error store_matrix(job *j) {
   if (j->system) return store_rows(j);
   const lcplug_problem *p = j->problem;
   lcplug_matrix matrix = j->settings->matrix;
-  lcplug_error error = lcplug_scan(&j->lower, p, &j->layout, j->workspace);
+  lcplug_error error =
+      (j->as_given ? lcplug_scan_full : lcplug_scan)(&j->lower, p, &j->layout, j->workspace);
   if (error) return error;
   double density = 2.0 * (double)j->lower.begin[p->n] / ((double)p->n * p->n);
   int dense = !is_exact(j) && (p->n < SMALLEST_SPARSE || density > DENSEST_SPARSE);
+  if (j->as_given) matrix = LCPLUG_MATRIX_SPARSE; /* the other one knows one triangle only */
   if (matrix == LCPLUG_MATRIX_AUTO) matrix = dense ? LCPLUG_MATRIX_DENSE : LCPLUG_MATRIX_SPARSE;
   j->matrix = matrix;
   return matrix == LCPLUG_MATRIX_DENSE
@@ -133,7 +137,7 @@ static lcplug_error store_matrix(job *j) {
 
 static lcplug_error store_symmetric(job *j) {
   lcplug_error error = store_matrix(j);
-  return !error && j->problem->full ? lcplug_problem_check_symmetry(j->problem) : error;
+  return !error && j->problem->full && !j->as_given ? lcplug_problem_check_symmetry(j->problem) : error;
 }
 
 /* Orders the rows and takes what every way of solving needs. */
@@ -274,12 +278,16 @@ static lcplug_error run_small_cones(job *j) {
   return lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
 }
 
-/* The same for problems that are not small; only a right answer is kept. */
+/* The same for problems that are not small, where boxes are not solved as quickly: what takes more than a few
+ * steps slides, and only a right answer is kept. */
 static lcplug_error try_boxes(job *j, box_source *source) {
-  lcplug_error error = lcplug_exact_solve(source, LCPLUG_FRICTION_ODE, &j->it, j->bound, j->Ax, NULL,
-                                          j->workspace);
+  lcplug_error error = lcplug_exact_try(source, &j->it, j->bound, j->workspace);
   if (error) return error;
-  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) set_guess(j);
+  int solved = j->it.status == LCPLUG_SOLVED;
+  if (!(solved && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace))) {
+    set_guess(j);
+    j->it.status = LCPLUG_STALLED;
+  }
   return LCPLUG_OK;
 }
 
@@ -287,6 +295,7 @@ static lcplug_error try_boxes(job *j, box_source *source) {
 static lcplug_error run_general_newton(job *j, int boxes_first) {
   box_source source;
   lcplug_error error = store_symmetric(j);
+  if (j->lower.skew) boxes_first = 0; /* which would be the boxes of another matrix */
   if (!error && j->system) error = lcplug_jacobian_lower(&j->lower, &j->jacobian, j->workspace);
   if (!error) error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
   if (!error)
@@ -294,14 +303,14 @@ static lcplug_error run_general_newton(job *j, int boxes_first) {
                                j->bound, j->workspace);
   if (!error && boxes_first) error = try_boxes(j, &source);
   if (!error && !(boxes_first && j->it.status == LCPLUG_SOLVED))
-    error = lcplug_newton_solve(&j->model, source.factor, &j->it, j->workspace);
+    error = lcplug_newton_solve(&j->model, &j->lower, source.factor, &j->it, j->workspace);
   return error;
 }
 
 static lcplug_error run_newton(job *j) {
   int is_auto = j->settings->solver == LCPLUG_AUTO;
   int cones = last_stage(j->settings->friction) >= STAGE_CONE;
-  int small = cones && is_small(j->problem) && j->settings->matrix != LCPLUG_MATRIX_SPARSE;
+  int small = cones && !j->as_given && is_small(j->problem) && j->settings->matrix != LCPLUG_MATRIX_SPARSE;
   lcplug_error error = LCPLUG_OK;
   if (is_auto && cones && j->settings->tol == 0.0) j->it.tol = CONE_TOLERANCE;
   if (small) error = run_small_cones(j);
@@ -318,7 +327,7 @@ static lcplug_error run_newton(job *j) {
 /* Boxes are solved as such.  The frozen bounds of a pyramid need not settle; then it is Newton's turn. */
 static lcplug_error run_exact(job *j) {
   j->solver = LCPLUG_EXACT;
-  if (!lcplug_exact_offers(j->settings->friction, &j->layout)) return run_newton(j);
+  if (j->as_given || !lcplug_exact_offers(j->settings->friction, &j->layout)) return run_newton(j);
   lcplug_error error = run_boxes(j);
   return error || is_over(j) || j->settings->friction == LCPLUG_FRICTION_ODE ? error : run_newton(j);
 }
@@ -439,6 +448,26 @@ lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_problem *pro
   fpenv host = lcplug_fpenv_enter();
   lcplug_error error = check_call(problem, settings, solution);
   if (!error) error = solve_checked(workspace, problem, settings, solution, info ? info : &unread);
+  lcplug_fpenv_leave(host);
+  return error;
+}
+
+static int is_for_newton(const lcplug_settings *s) {
+  return (s->solver == LCPLUG_AUTO || s->solver == LCPLUG_EXACT) &&
+         last_stage(s->friction) >= STAGE_CONE;
+}
+
+lcplug_error lcplug_solve_as_given(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                   const lcplug_settings *settings, lcplug_solution *solution,
+                                   lcplug_info *info, int *taken) {
+  *taken = is_for_newton(settings) && problem->n > 0;
+  if (!*taken) return LCPLUG_OK;
+  fpenv host = lcplug_fpenv_enter();
+  double started = lcplug_now();
+  job j = {.workspace = workspace, .problem = problem, .settings = settings, .as_given = 1};
+  lcplug_error error = run_job(&j, solution, info, started);
+  lcplug_workspace_reset(workspace);
+  if (!error) info->seconds = settings->timing ? lcplug_now() - started : 0.0;
   lcplug_fpenv_leave(host);
   return error;
 }

@@ -7,6 +7,7 @@
 #include "../../src/layout.h"
 #include "../../src/lu.h"
 #include "../../src/scan.h"
+#include "../../src/smooth.h"
 #include "support.h"
 
 static const lcplug_friction cones[] = {LCPLUG_FRICTION_CONE, LCPLUG_FRICTION_COULOMB};
@@ -351,7 +352,7 @@ END_TEST
 START_TEST(asymmetric_matrices) {
   rng r = {29};
   for (int k = 0; k < 6; k++) {
-    instance *p = instance_contacts(&r, 6 + 4 * k, 4 + k, 1e-3, 0.5, 0.5);
+    instance *p = instance_contacts(&r, 6 + 17 * k, 4 + 3 * k, 1e-3, 0.5, 0.5);
     size_t n = (size_t)p->n;
     double *A = malloc(n * n * sizeof *A), residual;
     for (size_t i = 0; i < n; i++)
@@ -387,6 +388,31 @@ START_TEST(asymmetric_matrices) {
 END_TEST
 
 /* (A + E) x = r with random blocks E on the groups, by the factorization and by a product. */
+static void check_lu(lu *f, const instance *p, int symmetric, rng *r) {
+  double *x = calloc((size_t)p->n, sizeof *x), *right = calloc((size_t)p->n, sizeof *x);
+  double *blocks = calloc(3 * (size_t)p->n, sizeof *x);
+  for (int i = 0; i < p->n; i++) x[i] = right[i] = rng_between(r, -1, 1);
+  lcplug_lu_load(f, symmetric);
+  for (int i = 0; i < p->n; i += 3) {
+    double *own = blocks + 3 * i;
+    for (int k = 0; k < 9; k++) own[k] = rng_between(r, -1, 1) + (k % 4 == 0 ? 3.0 : 0.0);
+    for (int k = 0; symmetric && k < 9; k++) own[k] = own[3 * (k % 3) + k / 3];
+    lcplug_lu_add_block(f, i, 3, own);
+    lcplug_lu_add(f, i + 2, i, 0.25), own[6] += 0.25;
+    lcplug_lu_add(f, i, i + 2, symmetric ? 0.25 : -0.5), own[2] += symmetric ? 0.25 : -0.5;
+  }
+  lcplug_lu_add_diagonal(f, 0.5, right);
+  for (int i = 0; i < p->n; i++) blocks[3 * i + i % 3] += 0.5 * right[i];
+  lcplug_lu_factor(f);
+  lcplug_lu_solve(f, x);
+  for (int i = 0; i < p->n; i++) {
+    double sum = instance_row_product(p, i, x);
+    for (int k = 0; k < 3; k++) sum += blocks[3 * i + k] * x[i - i % 3 + k];
+    ck_assert_double_le(fabs(sum - right[i]), 1e-9);
+  }
+  free(x), free(right), free(blocks);
+}
+
 START_TEST(lu_solves_what_it_was_given) {
   rng r = {(uint64_t)_i + 41};
   instance *p = instance_contacts(&r, 1 + 25 * _i, 2 + 7 * _i, 1e-3, 0.5, 0.5);
@@ -399,26 +425,71 @@ START_TEST(lu_solves_what_it_was_given) {
   ck_assert_int_eq(lcplug_layout_build(&l, &problem, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_scan(&lower, &problem, &l, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace), LCPLUG_OK);
-  ck_assert_int_eq(lcplug_lu_begin(&f, &c, workspace), LCPLUG_OK);
-  double *x = calloc((size_t)p->n, sizeof *x), *right = calloc((size_t)p->n, sizeof *x);
-  double *blocks = calloc(3 * (size_t)p->n, sizeof *x);
-  for (int i = 0; i < p->n; i++) x[i] = right[i] = rng_between(&r, -1, 1);
-  lcplug_lu_load(&f);
-  for (int i = 0; i < p->n; i += 3) {
-    double *block = blocks + 3 * i;
-    for (int k = 0; k < 9; k++) block[k] = rng_between(&r, -1, 1) + (k % 4 == 0 ? 3.0 : 0.0);
-    lcplug_lu_add_block(&f, i, 3, block);
-    lcplug_lu_add(&f, i + 2, i, 0.25), block[6] += 0.25;
-    lcplug_lu_add(&f, i, i + 1, -0.5), block[1] -= 0.5;
+  ck_assert_int_eq(lcplug_lu_begin(&f, &c, &lower, workspace), LCPLUG_OK);
+  for (int pass = 0; pass < 4; pass++) check_lu(&f, p, pass % 2, &r);
+  lcplug_workspace_free(workspace);
+  instance_free(p);
+}
+END_TEST
+
+/* Contacts of every kind: circles, ellipses, wedges of two rows, endless friction, and rolling rows. */
+static instance *mixed_contacts(rng *r, int contacts) {
+  instance *p = instance_contacts(r, contacts, 3 + contacts / 2, 1e-2, 0.5, 0.5);
+  for (int i = 0; i + 2 < p->n; i += 3) {
+    int kind = rng_below(r, 8);
+    if (kind == 0) p->hi[i + 1] = 0.3;                       /* an ellipse */
+    if (kind == 1) p->findex[i + 2] = -1, p->lo[i + 2] = -1.0; /* a wedge beside an interval */
+    if (kind == 2) p->hi[i + 1] = p->hi[i + 2] = INFINITY;
+    if (kind == 3 && i) p->findex[i] = p->findex[i + 1] = p->findex[i + 2] = i - 3; /* rolls */
   }
-  lcplug_lu_factor(&f);
-  lcplug_lu_solve(&f, x);
-  for (int i = 0; i < p->n; i++) {
-    double sum = instance_row_product(p, i, x);
-    for (int k = 0; k < 3; k++) sum += blocks[3 * i + k] * x[i - i % 3 + k];
-    ck_assert_double_le(fabs(sum - right[i]), 1e-9);
+  return p;
+}
+
+/* Along Newton's step |f|^2 falls with twice its own value, for any set, cones four at a time or one by one;
+ * on every processor with the same bits. */
+START_TEST(newton_steps_lead_downhill) {
+  rng r = {(uint64_t)_i + 47};
+  instance *p = mixed_contacts(&r, 1 + 3 * _i);
+  size_t n = (size_t)p->n;
+  double *x = calloc(4 * (n + PANEL_PAD), sizeof *x), *Ax = x + n + PANEL_PAD;
+  double *dx = Ax + n + PANEL_PAD, *Adx = dx + n + PANEL_PAD;
+  lcplug_problem problem = instance_problem(p);
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  layout l;
+  lower_triangle lower;
+  linop op;
+  cholesky c;
+  lu f;
+  model m;
+  smoothing s;
+  ck_assert_int_eq(lcplug_layout_build(&l, &problem, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_scan(&lower, &problem, &l, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_operator_sparse(&op, &lower, &l, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_lu_begin(&f, &c, &lower, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_model_build(&m, &l, &op, STAGE_COULOMB, NULL, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_smoothing_begin(&s, &m, workspace), LCPLUG_OK);
+  for (int trial = 0; trial < 40; trial++) {
+    double eps = s.unit * pow(10.0, rng_between(&r, -1.5, 0.0)), step = 1e-6;
+    s.exact = trial % 2;
+    s.stiffness = trial % 4 < 2 ? 1.0 : 0.1;
+    for (int k = 0; k < m.blocks; k++) s.slip[k] = rng_between(&r, 0.0, 0.1) * s.unit;
+    for (size_t i = 0; i < n; i++) x[i] = rng_between(&r, -1, 1);
+    op.table->apply(&op, x, Ax);
+    double before = lcplug_smoothing_merit(&s, eps, x, Ax);
+    lcplug_lu_load(&f, 0);
+    lcplug_smoothing_linearize(&s, eps, x, Ax, &f, dx);
+    lcplug_lu_factor(&f);
+    lcplug_lu_solve(&f, dx);
+    op.table->apply(&op, dx, Adx);
+    s.kernels = lcplug_cone_kernels_portable();
+    ck_assert(lcplug_smoothing_merit(&s, eps, x, Ax) == before);
+    s.kernels = lcplug_cone_kernels();
+    for (size_t i = 0; i < n; i++) x[i] += step * dx[i], Ax[i] += step * Adx[i];
+    double slope = (lcplug_smoothing_merit(&s, eps, x, Ax) - before) / step;
+    ck_assert_msg(fabs(slope + 2.0 * before) <= 1e-2 * before, "%d: slope %g of %g", trial, slope, before);
   }
-  free(x), free(right), free(blocks);
+  free(x);
   lcplug_workspace_free(workspace);
   instance_free(p);
 }
@@ -447,5 +518,6 @@ int main(void) {
   tcase_add_test(odd, time_limit_is_kept);
   tcase_add_test(odd, asymmetric_matrices);
   tcase_add_loop_test(odd, lu_solves_what_it_was_given, 0, 5);
+  tcase_add_loop_test(odd, newton_steps_lead_downhill, 0, 8);
   return support_run(suite);
 }

@@ -15,6 +15,7 @@
 typedef struct built {
   lcplug_workspace *workspace;
   instance *p;
+  const double *full; /* NULL, or both triangles of another A */
   layout l;
   lower_triangle lower;
   linop dense, sparse;
@@ -58,7 +59,10 @@ static instance *random_sparse(rng *r, int n, double filled) {
 }
 
 /* Element (i, j) in the solver's order. */
-static double element(const built *t, int i, int j) { return instance_at(t->p, t->l.row[i], t->l.row[j]); }
+static double element(const built *t, int i, int j) {
+  int row = t->l.row[i], column = t->l.row[j];
+  return t->full ? t->full[row * t->l.n + column] : instance_at(t->p, row, column);
+}
 
 /* Row i of A x and the size of its terms, in the solver's order. */
 static double product(const built *t, int i, const double *x, double *size) {
@@ -126,6 +130,34 @@ START_TEST(operators_are_the_matrix) {
       check_diagonal(&t, ops[k]);
       check_state(&t, ops[k], &r);
     }
+    tear_down(&t);
+  }
+}
+END_TEST
+
+/* A full matrix need not be symmetric, nor have its nonzeros in pairs. */
+START_TEST(both_triangles_count) {
+  rng r = {31};
+  for (int trial = 0; trial < 400; trial++) {
+    int n = 1 + rng_below(&r, 60);
+    double full[60 * 60], x[80], y[80], filled = trial % 4 ? 0.15 : 1.0;
+    built t = {.workspace = lcplug_workspace_create(), .p = random_sparse(&r, n, 1.0), .full = full};
+    lcplug_problem problem = instance_problem(t.p);
+    for (int i = 0; i < n * n; i++)
+      full[i] = i % (n + 1) == 0 ? 1.0 : rng_between(&r, 0, 1) < filled ? rng_between(&r, -1, 1) : 0.0;
+    problem.A = full, problem.stride = (size_t)n, problem.full = 1;
+    ck_assert_int_eq(lcplug_layout_build(&t.l, &problem, t.workspace), LCPLUG_OK);
+    ck_assert_int_eq(lcplug_scan_full(&t.lower, &problem, &t.l, t.workspace), LCPLUG_OK);
+    ck_assert_int_eq(lcplug_operator_sparse(&t.sparse, &t.lower, &t.l, t.workspace), LCPLUG_OK);
+    for (int i = 0; i < n; i++) x[i] = rng_between(&r, -1, 1);
+    t.sparse.table->apply(&t.sparse, x, y);
+    for (int i = 0; i < n; i++) {
+      double size, expected = product(&t, i, x, &size);
+      ck_assert_double_le(fabs(y[i] - expected), 1e-14 * (size + 1));
+    }
+    check_state(&t, &t.sparse, &r);
+    full[rng_below(&r, n * n)] = NAN;
+    ck_assert_int_eq(lcplug_scan_full(&t.lower, &problem, &t.l, t.workspace), LCPLUG_ERROR_NOT_FINITE);
     tear_down(&t);
   }
 }
@@ -247,6 +279,7 @@ int main(void) {
   Suite *suite = suite_create("operators");
   TCase *tests = support_case(suite, "operators");
   tcase_add_test(tests, operators_are_the_matrix);
+  tcase_add_test(tests, both_triangles_count);
   tcase_add_test(tests, apply_leaves_nothing_behind);
   tcase_add_test(tests, scan_finds_every_nonzero_once);
   tcase_add_test(tests, scan_finds_a_lone_nonzero_anywhere);
