@@ -58,8 +58,10 @@ static void read_matrix(matrix *m, const char *name) {
   get(tag, 1, 64, f, name);
   size_t n = head[0], nnz = head[3];
   uint32_t *begin = need(malloc(4 * (n + 1)));
-  m->lower = (lower_triangle){(int)n, need(malloc(sizeof(size_t) * (n + 1))),
-                              need(malloc(4 * nnz + 4)), need(malloc(8 * nnz + 8))};
+  m->lower = (lower_triangle){.n = (int)n,
+                              .begin = need(malloc(sizeof(size_t) * (n + 1))),
+                              .column = need(malloc(4 * nnz + 4)),
+                              .value = need(malloc(8 * nnz + 8))};
   m->findex = need(malloc(4 * n + 4));
   get(begin, 4, n + 1, f, name);
   for (size_t i = 0; i <= n; i++) m->lower.begin[i] = begin[i];

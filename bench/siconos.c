@@ -77,7 +77,8 @@ static double judge(const lcplug_record *record, const double *x) {
   lcplug_problem given = lcplug_record_as_given(record);
   lcplug_workspace *workspace = lcplug_workspace_create();
   double residual = INFINITY;
-  lcplug_residual(workspace, &given, LCPLUG_FRICTION_COULOMB, x, 1, NULL, NULL, 1, &residual);
+  (record->W ? lcplug_residual_asymmetric : lcplug_residual)(workspace, &given, LCPLUG_FRICTION_COULOMB, x, 1,
+                                                             NULL, NULL, 1, &residual);
   lcplug_workspace_free(workspace);
   return residual;
 }

@@ -12,7 +12,9 @@
 
 #include "sets.h"
 
-enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, FEW_STEPS = 5, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60, PULLS = 6 };
+enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60, PULLS = 6 };
+/* What cones give to boxes before they take their own way. */
+enum { FEW_STEPS = 5 };
 
 /* Of the diagonal: how hard a centre pulls. */
 static const double PULL = 1e-8;

@@ -18,7 +18,8 @@ static int all_zero(const double *x, int n) {
 }
 
 static double judge(const model *m, const double *x, double *Ax) {
-  m->op->table->apply(m->op, x, Ax);
+  if (all_zero(x, m->n)) memset(Ax, 0, (size_t)m->n * sizeof *Ax);
+  else m->op->table->apply(m->op, x, Ax);
   return lcplug_residual_natural(m, x, Ax);
 }
 

@@ -78,14 +78,14 @@ void lcplug_lu_load(lu *f, int symmetric) {
 void lcplug_lu_add(lu *f, int i, int j, double value) {
   size_t di = f->diagonal[i], dj = f->diagonal[j], step = (size_t)f->ld[i] + 1;
   if (di >= dj) f->lower[dj + (di - dj) / step] += value;
-  else f->upper[di + (dj - di) / step] += value;
+  else if (!f->symmetric) f->upper[di + (dj - di) / step] += value;
 }
 
 void lcplug_lu_add_block(lu *f, int first, int rows, const double *block) {
   for (int i = 0; i < rows; i++)
-    for (int j = 0; j < rows; j++) {
+    for (int j = 0; j < (f->symmetric ? i + 1 : rows); j++) {
       size_t d = f->diagonal[first + (i < j ? i : j)], off = (size_t)(i < j ? j - i : i - j);
-      (i < j ? f->upper : f->lower)[d + off] += *block++;
+      (i < j ? f->upper : f->lower)[d + off] += block[i * rows + j];
     }
 }
 

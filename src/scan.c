@@ -158,8 +158,8 @@ static void put(lower_triangle *to, int i, int j, double lower, double upper) {
 
 /* What row j has before column i, and nothing above the diagonal for it. */
 static void put_alone(whole_rows *a, int j, int i, lower_triangle *to) {
-  const int *column = a->rows.column;
-  for (; column[a->next[j]] < i; a->next[j]++) put(to, j, column[a->next[j]], a->rows.value[a->next[j]], 0.0);
+  size_t *k = &a->next[j];
+  for (; a->rows.column[*k] < i; ++*k) put(to, j, a->rows.column[*k], a->rows.value[*k], 0.0);
 }
 
 /* Puts A_ji and A_ij together: rows are gone through from the first on, and what row i has right of its

@@ -287,9 +287,10 @@ LCPLUG_API lcplug_error lcplug_solve(lcplug_workspace *workspace, const lcplug_p
 
 /* As lcplug_solve, for an A that is symmetric only to a few digits (at most about 1 %), such
  * as files of measured or rounded problems hold.  Both triangles are read, whatever
- * problem->full says.  Solves with the symmetric part again and again, what is left moved to
- * the right side; info counts all rounds, and its residual is that of A as given.  tol 0 is
- * 1e-10.  Allocates a copy of A. */
+ * problem->full says.  exact and auto solve friction cones with A as it is.  Everything else is
+ * solved with the symmetric part again and again, what is left moved to the right side; info
+ * counts all rounds, tol 0 is then 1e-10, and a copy of A is allocated.  The residual is that of
+ * A as given. */
 LCPLUG_API lcplug_error lcplug_solve_asymmetric(lcplug_workspace *workspace,
                                                 const lcplug_problem *problem,
                                                 const lcplug_settings *settings,

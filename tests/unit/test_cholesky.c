@@ -55,8 +55,10 @@ static void sample_shift(sample *s, double d) {
 
 static void sample_store(sample *s) {
   size_t n = (size_t)s->n, count = 0;
-  s->lower = (lower_triangle){s->n, malloc((n + 1) * sizeof(size_t)), malloc(n * n * sizeof(int) + 4),
-                              malloc(n * n * sizeof(double) + 8)};
+  s->lower = (lower_triangle){.n = s->n,
+                              .begin = malloc((n + 1) * sizeof(size_t)),
+                              .column = malloc(n * n * sizeof(int) + 4),
+                              .value = malloc(n * n * sizeof(double) + 8)};
   for (int i = 0; i < s->n; i++) {
     s->lower.begin[i] = count;
     for (int j = 0; j <= i; j++) {
@@ -368,7 +370,7 @@ START_TEST(no_rows_at_all) {
   cholesky c;
   size_t begin[1] = {0};
   int group_first[1] = {0};
-  lower_triangle lower = {0, begin, NULL, NULL};
+  lower_triangle lower = {.begin = begin};
   ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, 0, group_first, workspace), LCPLUG_OK);
   factor(&c, NULL, NULL);
   solve(&c, NULL);
