@@ -27,7 +27,8 @@ typedef struct smoothing {
   double *lack;   /* what each term was short of its w ... */
   double part;    /* ... and how much of that it was given */
   double unit;    /* a velocity: the largest right side */
-  int rough;      /* there is friction without limit */
+  int rough;      /* there is friction without limit ... */
+  int held;       /* ... and, not 0, it holds contacts that open, too */
 } smoothing;
 
 lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspace *workspace);
@@ -38,6 +39,9 @@ double lcplug_smoothing_merit(const smoothing *s, double eps, const double *x, c
 /* Adds E to what is loaded in `matrix`; writes r. */
 void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x, const double *Ax,
                                 lu *matrix, double *r);
+
+/* The right side that linearize would have written, had f been its change with the logarithm of eps. */
+void lcplug_smoothing_drift(const smoothing *s, double eps, const double *x, const double *Ax, double *r);
 
 /* Moves De Saxce's terms towards those of this w. */
 void lcplug_smoothing_follow_slip(smoothing *s, const double *Ax);

@@ -58,7 +58,7 @@ static void add_row(solve_job *job, const char *path, const lcplug_record *recor
   table_cell(t, "%s", lcplug_solver_name(o->solver));
   table_cell(t, "%ld", o->iterations);
   table_residual(t, o->residual, mark);
-  if (o->friction == LCPLUG_FRICTION_CONE) table_cell(t, "%.1e", o->gap);
+  if (o->friction == LCPLUG_FRICTION_CONE || o->gap > 0.0) table_cell(t, "%.1e", o->gap);
   else table_cell(t, "-");
   table_cell(t, "%d", o->sliding);
   table_cell(t, "%d", o->sticking);
