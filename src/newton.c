@@ -15,7 +15,7 @@
 
 #include "path.h"
 
-enum { HASTY_STEPS = 30, SOFT_STEPS = 150, BRANCH_STEPS = 80, BEND_STEPS = 400 };
+enum { HASTY_STEPS = 30, SOFT_STEPS = 150, BRANCH_STEPS = 80, BEND_STEPS = 700 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */

@@ -201,11 +201,18 @@ static void find_slope(path *p) {
   lcplug_lu_solve(&p->matrix, p->slope);
 }
 
-/* The way on; in the beginning that is to smaller eps. */
+/* 1, or -1 if A + E has a negative determinant. */
+static double orientation(const path *p) {
+  double sign = 1.0;
+  for (int i = 0; i < p->m->n; i++)
+    if (p->matrix.inverse[i] < 0.0) sign = -sign;
+  return sign;
+}
+
+/* The way on.  In the beginning that is to smaller eps, and at each bend the determinant changes its sign: so
+ * nobody turns round unaware. */
 static void find_tangent(path *p) {
-  double length = sqrt(1.0 + product(p, p->slope, p->slope));
-  double ahead = p->tangent_eps == 0.0 ? -1.0 : product(p, p->tangent, p->slope) + p->tangent_eps;
-  p->tangent_eps = copysign(1.0 / length, ahead);
+  p->tangent_eps = -orientation(p) / sqrt(1.0 + product(p, p->slope, p->slope));
   for (int i = 0; i < p->m->n; i++) p->tangent[i] = p->tangent_eps * p->slope[i];
 }
 
@@ -232,25 +239,26 @@ static int settle(path *p) {
   return 0;
 }
 
-/* From no force at the largest eps onto the path. */
-static void enter(path *p) {
+/* From no force at the largest eps onto the path; 0 if it is not found. */
+static int enter(path *p) {
   double after;
+  int entered = 0;
   p->now.eps = p->smooth.unit;
   memset(p->now.x, 0, (size_t)p->m->n * sizeof *p->now.x);
   apply(p, p->now.x, p->center, p->now.Ax);
-  for (int k = 0; k < MOST_TO_ENTER; k++) {
+  for (int k = 0; k < MOST_TO_ENTER && !entered; k++) {
     advance(p, &after);
     double step = product(p, p->dx, p->dx), size = product(p, p->now.x, p->now.x);
-    if (after <= ON_PATH * near_path(p) && step <= SMALL_STEP * (1.0 + size)) break;
+    entered = after <= ON_PATH * near_path(p) && step <= SMALL_STEP * (1.0 + size);
   }
   find_slope(p);
-  p->tangent_eps = 0.0;
   find_tangent(p);
+  return entered;
 }
 
 int lcplug_path_follow_bends(path *p, int steps) {
   int last = p->steps + steps;
-  enter(p);
+  if (!enter(p)) return 0;
   double first = FIRST_STEP / fabs(p->tangent_eps), length = first;
   while (p->steps < last && length > LEAST_LENGTH * fmin(first, 1.0)) {
     length = fmin(length, LONGEST_STEP / fabs(p->tangent_eps));

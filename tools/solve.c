@@ -172,8 +172,8 @@ const tool_command tool_solve_command = {
     .meaning = "solve problems in files, and print how it went",
     .text =
         "Solves the problem in each FILE and prints a table: rows, contacts, the solver that found the answer, its "
-        "iterations, the residual, the relaxation gap of friction=cone, how many contacts slide, stick and are "
-        "open, and the CPU time.  A FOLDER stands for all files below it that end in .lcp, .fcp or .mtx.\n\n"
+        "iterations, the residual, the relaxation gap of friction=cone or endless friction, how many contacts "
+        "slide, stick and are open, and the CPU time.  A FOLDER stands for all files below it that end in .lcp, .fcp or .mtx.\n\n"
         "Read are lcplug's own records, captures of the older layout LCPCAP01, FCP text and Matrix Market.  FCP "
         "problems are solved with friction=coulomb unless --friction or LCPLUG says otherwise.\n\n"
         "A matrix that is not quite symmetric is solved by its symmetric part, and the rest is moved to the right "

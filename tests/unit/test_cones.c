@@ -1,8 +1,11 @@
 /* test_cones.c - friction cones by the exact solver: answers known on paper, conditions on random
  * problems, degenerate ones, and those that have no answer. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <lcplug/record.h>
 
 #include "../../src/layout.h"
 #include "../../src/lu.h"
@@ -383,6 +386,35 @@ START_TEST(no_solution_is_said) {
 }
 END_TEST
 
+/* Problems of ODE scenes (tests/data/hard) that once were not solved: paths that turn back, a pyramid's and
+ * Coulomb's; redundant contacts without CFM; and endless friction that no open or sticking contacts satisfy. */
+START_TEST(captured_problems_are_solved) {
+  const char *const names[] = {"bends-24", "bends-33", "bends-90", "redundant-150", "held-24"};
+  const char *source = getenv("abs_top_srcdir");
+  char path[4096], message[256] = "";
+  lcplug_record *record;
+  snprintf(path, sizeof path, "%s/tests/data/hard/%s.lcp", source ? source : ".", names[_i]);
+  ck_assert_msg(!lcplug_record_read(path, &record, message, sizeof message), "%s", message);
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  double *x = calloc((size_t)record->problem.n, sizeof *x);
+  for (int f = 0; f < 3; f++) {
+    lcplug_settings s = settings_for(LCPLUG_EXACT, models[f]);
+    lcplug_solution solution = {.x = x};
+    lcplug_info info;
+    double judged;
+    s.tol = 1e-8;
+    ck_assert(!lcplug_solve(workspace, &record->problem, &s, &solution, &info));
+    ck_assert(!lcplug_residual(workspace, &record->problem, models[f], x, 1, NULL, NULL, 0, &judged));
+    ck_assert_msg(info.status == LCPLUG_SOLVED && judged <= 1e-8, "%s, friction %d: %s, residual %g",
+                  names[_i], models[f], lcplug_status_text(info.status), judged);
+    ck_assert((info.gap > 0.0) == (models[f] == LCPLUG_FRICTION_CONE || _i == 4));
+  }
+  free(x);
+  lcplug_workspace_free(workspace);
+  lcplug_record_free(record);
+}
+END_TEST
+
 /* Numbers at the ends of the range: no trap, no NaN, never worse than no force. */
 START_TEST(wild_numbers_stay_finite) {
   const double sizes[] = {1e-300, 1e-150, 1e150, 1e300}, mus[] = {1e-300, 1e-9, 1e9, 1e300};
@@ -508,6 +540,7 @@ int main(void) {
   tcase_add_test(odd, endless_friction_holds_no_more_than_it_must);
   tcase_add_loop_test(odd, piles_with_endless_friction, 0, 6);
   tcase_add_test(odd, no_solution_is_said);
+  tcase_add_loop_test(odd, captured_problems_are_solved, 0, 5);
   tcase_add_test(odd, wild_numbers_stay_finite);
   tcase_add_test(odd, time_limit_is_kept);
   tcase_add_test(odd, asymmetric_matrices);
