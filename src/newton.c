@@ -7,7 +7,7 @@
  *     the first part of the way is gone with the cone, De Saxce's term taken from the step before, and from
  *     there on exactly; where that fails the cone is followed further before the next try;
  *     the path is followed by its length, around its bends;
- *     the best answer is pulled upon, less and less, where A is nearly singular. */
+ *     the best answer is pulled upon, less and less; where A is singular that comes first. */
 #include "newton.h"
 
 #include <math.h>
@@ -15,22 +15,28 @@
 
 #include "path.h"
 
-enum { HASTY_STEPS = 30, SOFT_STEPS = 150, BRANCH_STEPS = 80, BEND_STEPS = 700 };
+enum { HASTY_STEPS = 30, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
 static const double GOOD_GUESS = 0.5, WARM_EPS = 0.01;
-/* The stiffness of the first, hasty try, of the next ones, and of paths with bends one after the other:
- * each has other bends. */
-static const double STIFF = 1.0, SOFT = 0.1, BENDS[] = {0.1, 1.0, 0.03};
+/* The stiffness of the first, hasty try, and of the next ones. */
+static const double STIFF = 1.0, SOFT = 0.1;
+/* Paths around bends, one after the other: each stiffness has other bends.  The first may be long, as every
+ * body that can jam has bends of its own. */
+static const struct {
+  double stiffness;
+  int steps;
+} bends[] = {{0.1, 1500}, {1.0, 500}, {0.03, 500}};
 /* Of the first eps: where the exact conditions are tried first, and how much later the next time; they
  * start with this many times the cone's eps. */
 static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
 
-/* Of A's diagonal: the first pull, and what follows when it has helped and when it has not.  It begins at so
- * much of the residual, and ends at this eps, beside the right side. */
-static const double PULL = 1e-6, LESS = 0.1, MORE = 5.0, PULLED_EPS = 100.0, PULLED_GOAL = 1e-10;
-enum { PULLS = 20, PULL_STEPS = 60 };
+/* Of A's diagonal: the first pull, also where A is singular, and what follows when it has helped and when it
+ * has not.  It begins at so much of the residual, and ends at this eps, beside the right side. */
+static const double PULL = 1e-6, STRONG_PULL = 1e-2, LESS = 0.1, MORE = 5.0;
+static const double PULLED_EPS = 100.0, PULLED_GOAL = 1e-10;
+enum { PULLS = 20, PULL_STEPS = 60, PULLED_BEND_STEPS = 1000, MOST_PULLED_STEPS = 4000 };
 
 /* Who asks for no more than this does not pay for more; who does gets this, if two steps can. */
 static const double COARSE = 1e-8, POLISHED = 1e-13;
@@ -80,32 +86,43 @@ static int solve_softly(path *p, point *start) {
 
 static int solve_around_bends(path *p) {
   p->smooth.exact = p->m->coulomb;
-  for (size_t k = 0; k < sizeof BENDS / sizeof *BENDS; k++) {
-    p->smooth.stiffness = BENDS[k];
-    if (lcplug_path_follow_bends(p, BEND_STEPS)) return 1;
+  for (size_t k = 0; k < sizeof bends / sizeof *bends; k++) {
+    p->smooth.stiffness = bends[k].stiffness;
+    if (lcplug_path_follow_bends(p, bends[k].steps)) return 1;
   }
   return 0;
 }
 
+/* From the center, and if need be around bends; 1 when it is time to stop. */
+static int follow_pulled(path *p, int bend_steps) {
+  double unit = p->smooth.unit, goal = PULLED_GOAL * unit;
+  p->now.eps = unit * fmin(1.0, PULLED_EPS * lcplug_residual_natural(p->m, p->now.x, p->now.Ax));
+  if (lcplug_path_follow(p, (manner){.goal = goal, .steps = PULL_STEPS, .fastest = FASTEST})) return 1;
+  return bend_steps && p->now.eps > goal && lcplug_path_follow_bends(p, bend_steps);
+}
+
 /* The center is the best answer, or the last one that a pull has led to. */
-static void solve_by_pulls(path *p) {
+static int solve_by_pulls(path *p, double first, int bend_steps) {
   const double *center = p->it->x;
-  double part = PULL, unit = p->smooth.unit;
+  int last = p->steps + MOST_PULLED_STEPS;
+  double part = first;
+  p->smooth.exact = p->m->coulomb;
   p->smooth.stiffness = SOFT;
-  for (int k = 0; k < PULLS; k++) {
+  for (int k = 0; k < PULLS && p->steps < last; k++) {
     lcplug_path_pull(p, center, part);
-    p->now.eps = unit * fmin(1.0, PULLED_EPS * lcplug_residual_natural(p->m, p->now.x, p->now.Ax));
-    if (lcplug_path_follow(p, (manner){.goal = PULLED_GOAL * unit, .steps = PULL_STEPS, .fastest = FASTEST}))
-      return;
-    int helped = p->now.eps <= PULLED_GOAL * unit;
+    if (follow_pulled(p, bend_steps)) return 1;
+    int helped = p->now.eps <= PULLED_GOAL * p->smooth.unit;
     part *= helped ? LESS : MORE;
     center = helped ? p->kept.x : p->it->x;
   }
+  p->pull = 0.0;
+  return 0;
 }
 
 static void solve(path *p, point *start) {
   if (solve_strictly(p, start) || solve_hastily(p, start) || solve_softly(p, start)) return;
-  if (!solve_around_bends(p)) solve_by_pulls(p);
+  if (lcplug_path_is_singular(p) && solve_by_pulls(p, STRONG_PULL, PULLED_BEND_STEPS)) return;
+  if (!solve_around_bends(p)) solve_by_pulls(p, PULL, 0);
 }
 
 /* An answer that is right to 1e-8 lets bodies that touch part, a little, and engines that make contacts

@@ -15,6 +15,8 @@ static const double LEAST_EPS = 1e-14, LAST_EPS = 1e-3;
 static const double SHORT = 0.1, SHORTEST = 1e-3;
 /* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
 static const double TRACE = 1e-12;
+/* A pivot that is less of its diagonal element is none. */
+static const double SINGULAR = 1e-10;
 
 /* ---- by length */
 enum { MOST_CORRECTIONS = 5, MOST_TO_ENTER = 30 };
@@ -73,6 +75,19 @@ void lcplug_path_pull(path *p, const double *center, double part) {
   memcpy(p->center, center, (size_t)m->n * sizeof *center);
   memcpy(p->now.x, center, (size_t)m->n * sizeof *center);
   m->op->table->apply(m->op, p->now.x, p->now.Ax);
+}
+
+int lcplug_path_is_singular(path *p) {
+  double smallest = INFINITY;
+  lcplug_lu_load(&p->matrix);
+  for (int i = 0; i < p->m->n; i++) lcplug_lu_add(&p->matrix, i, i, TRACE * p->diagonal[i]);
+  lcplug_lu_factor(&p->matrix);
+  p->it->factorizations++;
+  for (int i = 0; i < p->m->n; i++) {
+    double part = fabs(p->matrix.inverse[i]) * p->diagonal[p->matrix.c->row_at[i]];
+    smallest = fmin(smallest, part > 0.0 ? 1.0 / part : 0.0); /* 0: left out */
+  }
+  return smallest < SINGULAR;
 }
 
 static double distance(const path *p, const double *x, const double *Ax) {

@@ -61,6 +61,9 @@ int lcplug_path_follow_bends(path *p, int steps);
 /* From here on x is pulled towards the center, which is the present x, by this part of A's diagonal. */
 void lcplug_path_pull(path *p, const double *center, double part);
 
+/* Whether A is singular but for rounding: CFM 0 and redundant contacts.  Costs a factorization. */
+int lcplug_path_is_singular(path *p);
+
 /* One Newton step at a much smaller eps, and a look at its answer. */
 void lcplug_path_polish(path *p);
 
