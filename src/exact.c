@@ -12,7 +12,9 @@
 
 #include "sets.h"
 
-enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, FREEZE_ROUNDS = 60, PULLS = 6 };
+enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, PULLS = 6 };
+/* Rounds of frozen bounds, and how many of them may bring nothing. */
+enum { FREEZE_ROUNDS = 60, PATIENCE = 8 };
 /* What cones give to boxes before they take their own way. */
 enum { FEW_STEPS = 5 };
 
@@ -233,10 +235,11 @@ static lcplug_error solve_pyramid(exact *e, double *bound, double *Ax) {
   done = observe_pyramid(e, &best, best.x, Ax, unit); /* no force: nobody may be worse */
   lcplug_error error = done ? LCPLUG_OK : solve_ode(e, bound);
   double part = 1.0;
-  for (int round = 0; !error && !done && round < FREEZE_ROUNDS; round++) {
+  for (int round = 0, idle = 0; !error && !done && round < FREEZE_ROUNDS; round++) {
     double before = best.residual;
     done = observe_pyramid(e, &best, it->x, Ax, unit);
-    if (done) break;
+    idle = best.residual < 0.9 * before ? 0 : idle + 1;
+    if (done || idle > PATIENCE) break;
     part = best.residual < 0.9 * before ? fmin(1.0, 1.5 * part) : fmax(0.1, 0.7 * part);
     follow_normals(e->layout, it->x, part, bound);
     set_bounds(e, bound);

@@ -125,15 +125,25 @@ double lcplug_rounding_level(const model *m, const double *x) {
   return lcplug_rounding_of(m, largest);
 }
 
-double lcplug_rounding_of(const model *m, double largest) { return 8.0 * DBL_EPSILON * largest / m->unit; }
+double lcplug_rounding_of(const model *m, double largest) {
+  return 8.0 * DBL_EPSILON * largest / m->unit;
+}
 
-double lcplug_relaxation_gap(const model *m, const double *Ax) {
+/* w_n of the contact that a coupled set holds, if it opens: if no force is what its w asks for. */
+static double held_open(const model *m, const force_set *s, const double *x, const double *Ax) {
+  if (s->kind != SET_COUPLED || s->mu[0] < INFINITY || x[s->first] == 0.0) return 0.0;
+  double w = Ax[s->normal] - m->b[s->normal];
+  return w > m->scale[lcplug_normal_of(s) - m->sets] * x[s->normal] ? w : 0.0;
+}
+
+double lcplug_relaxation_gap(const model *m, const double *x, const double *Ax) {
   double gap = 0.0;
   for (int k = 0; k < m->blocks; k++) {
     const force_set *s = &m->sets[k];
     double w[SET_MOST_ROWS];
     for (int i = 0; i < s->rows; i++) w[i] = Ax[s->first + i] - m->b[s->first + i];
-    gap = fmax(gap, lcplug_slip(s, w));
+    gap = fmax(gap, m->coulomb ? 0.0 : lcplug_slip(s, w));
+    gap = fmax(gap, held_open(m, s, x, Ax));
   }
   return gap;
 }

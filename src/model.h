@@ -40,8 +40,9 @@ double lcplug_rounding_level(const model *m, const double *x);
 /* The same from the largest s_i |x_i|. */
 double lcplug_rounding_of(const model *m, double largest);
 
-/* max mu |w_t| over the cones: by how much friction=cone relaxes non-penetration. */
-double lcplug_relaxation_gap(const model *m, const double *Ax);
+/* How fast the worst contact opens that bears a force: max mu |w_t| over the cones of friction=cone, and
+ * in any model w_n where endless friction holds a contact that opens. */
+double lcplug_relaxation_gap(const model *m, const double *x, const double *Ax);
 
 /* x = P_K(x), the bounds of coupled rows following from the normals of the result. */
 void lcplug_make_feasible(const model *m, double *x);

@@ -42,6 +42,13 @@ double lcplug_friction_bound(double mu, double x_normal);
 /* Gives a coupled set the bounds that belong to the normal forces in x (all rows). */
 void lcplug_set_couple(force_set *s, const double *x);
 
+/* The set of the normal that a coupled set names: it stands somewhere before it. */
+static inline const force_set *lcplug_normal_of(const force_set *coupled) {
+  const force_set *s = coupled;
+  while (s->first != coupled->normal) s--;
+  return s;
+}
+
 /* De Saxce's term mu |w_t| of a cone, 0 for any other set.  w: the block's rows. */
 double lcplug_slip(const force_set *s, const double *w);
 

@@ -44,8 +44,9 @@ static disc round_disc(double r, double radius, double eps) {
   return (disc){factor, factor * (1.0 - part * (0.5 + lean)), part * (1.0 - factor * (0.5 - lean))};
 }
 
-/* The same where friction has no limit: all or nothing, as the contact is closed or open. */
-static disc all_or_nothing(double r, double pressed, double eps) {
+/* The same where friction has no limit: all or nothing, as the contact is closed or open; or all. */
+static disc all_or_nothing(double r, double pressed, double eps, int held) {
+  if (held) return (disc){1.0, 1.0, 0.0};
   double ratio = pressed / eps, closed = 1.0 / (1.0 + 1.0 / (ratio * ratio));
   double change = ratio < 1.0 ? 2.0 * ratio * (1.0 - closed) * (1.0 - closed)
                               : 2.0 * closed * (1.0 - closed) / ratio;
@@ -85,10 +86,10 @@ static void interval_piece(const force_set *set, double s, double eps, double y,
 
 /* |x| <= mu |x_n|: a disc of one dimension around the normal's target. */
 static void coupled_piece(const force_set *set, double s, double eps, double y, double normal,
-                          double target, piece *p) {
+                          double target, int held, piece *p) {
   int rough = is_rough(set);
   double u = p->u[0], mu = rough ? 1.0 : set->mu[0], radius = s * mu * fabs(target);
-  disc d = rough ? all_or_nothing(fabs(u), radius, eps) : round_disc(fabs(u), radius, eps);
+  disc d = rough ? all_or_nothing(fabs(u), radius, eps, held) : round_disc(fabs(u), radius, eps);
   double inverse = 1.0 / at_least(d.radial);
   double tilt = copysign(d.by_radius, u) * copysign(s * mu, target);
   p->f[0] = s * y - d.factor * u;
@@ -119,11 +120,12 @@ static double tangent_of(int rows, const double *u, double *direction) {
 }
 
 /* Alart and Curnier: the normal, then the disc of its radius.  Returns the normal's part of p. */
-static double coulomb_piece(const force_set *set, double s, double eps, const double *y, piece *p) {
+static double coulomb_piece(const force_set *set, double s, double eps, const double *y, int held,
+                            piece *p) {
   int rows = set->rows;
   double direction[2], slope, r = tangent_of(rows, p->u, direction);
   double normal = ramp(p->u[0], eps, &slope);
-  disc d = is_rough(set) ? all_or_nothing(r, normal, eps) : round_disc(r, normal, eps);
+  disc d = is_rough(set) ? all_or_nothing(r, normal, eps, held) : round_disc(r, normal, eps);
   double radial = 1.0 / at_least(d.radial), around = 1.0 / at_least(d.factor);
   p->f[0] = s * y[0] - normal;
   for (int i = 1; i < rows; i++) p->f[i] = s * y[i] - d.factor * p->u[i];
@@ -161,9 +163,9 @@ static void evaluate(const smoothing *sm, int k, double eps, const double *x, co
   if (!sm->exact && set->rows > 1 && !is_rough(set)) p->u[0] -= sm->slip[k] / p->g[0];
   p->by_normal = p->lag = 0.0;
   if (set->kind == SET_COUPLED) {
-    coupled_piece(set, s, eps, y[0], x[set->normal], sm->target[set->normal], p);
+    coupled_piece(set, s, eps, y[0], x[set->normal], sm->target[set->normal], sm->held, p);
   } else if (set->rows > 1) {
-    double normal = sm->exact || is_rough(set) ? coulomb_piece(set, s, eps, y, p)
+    double normal = sm->exact || is_rough(set) ? coulomb_piece(set, s, eps, y, sm->held, p)
                                                : cone_piece(set, s, eps, y, p);
     sm->target[first] = normal / (s * p->g[0]);
   } else if (set->kind == SET_FREE) {
@@ -295,6 +297,22 @@ void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x,
   }
 }
 
+void lcplug_smoothing_drift(const smoothing *s, double eps, const double *x, const double *Ax, double *r) {
+  const double change = 1e-5;
+  for (int k = 0; k < s->m->blocks; k++) {
+    const force_set *set = &s->m->sets[k];
+    int rows = set->rows;
+    piece later, p;
+    evaluate(s, k, eps * (1.0 + change), x, Ax, &later);
+    evaluate(s, k, eps, x, Ax, &p); /* the last one: coupled rows want the normals of this eps */
+    for (int i = 0; i < rows; i++) {
+      double sum = 0.0;
+      for (int j = 0; j < rows; j++) sum += p.inverse[i * rows + j] * (later.f[j] - p.f[j]);
+      r[set->first + i] = -sum * p.g[i] / change;
+    }
+  }
+}
+
 /* What is lacking now and what was lacking before tell how the terms swing, and how far to go (Aitken's
  * rule). */
 void lcplug_smoothing_follow_slip(smoothing *s, const double *Ax) {
@@ -314,11 +332,22 @@ void lcplug_smoothing_follow_slip(smoothing *s, const double *Ax) {
   for (int k = 0; k < m->blocks; k++) s->slip[k] += s->part * s->lack[k];
 }
 
+/* Friction that holds an open contact needs a normal force, however small. */
+static void press(const smoothing *s, int k, double *answer) {
+  const model *m = s->m;
+  const force_set *set = &m->sets[k];
+  if (!s->held || set->kind != SET_COUPLED || set->mu[0] < INFINITY || answer[set->normal] != 0.0) return;
+  const force_set *normal = lcplug_normal_of(set);
+  if (normal->kind != SET_INTERVAL || normal->hi > 0.0)
+    answer[set->normal] = DBL_EPSILON * m->unit / m->scale[normal - m->sets];
+}
+
 void lcplug_smoothing_answer(const smoothing *s, const double *x, const double *Ax, double *answer) {
   const model *m = s->m;
   for (int k = 0; k < m->blocks; k++) {
     force_set set = m->sets[k];
     double w[SET_MOST_ROWS], q[SET_MOST_ROWS], *out = answer + set.first;
+    press(s, k, answer);
     lcplug_set_couple(&set, answer);
     for (int i = 0; i < set.rows; i++) w[i] = Ax[set.first + i] - m->b[set.first + i];
     if (m->coulomb) w[0] += lcplug_slip(&set, w);

@@ -31,7 +31,8 @@ typedef struct smoothing {
   double *lack;   /* what each term was short of its w ... */
   double part;    /* ... and how much of that it was given */
   double unit;    /* a velocity: the largest right side */
-  int rough;      /* there is friction without limit */
+  int rough;      /* there is friction without limit ... */
+  int held;       /* ... and, not 0, it holds contacts that open, too */
   int symmetric;  /* E is, unless `exact` */
   const cone_kernels *kernels;
   cone_quad *quads; /* the cones that are evaluated four at a time ... */
@@ -48,6 +49,9 @@ double lcplug_smoothing_merit(const smoothing *s, double eps, const double *x, c
 /* Adds E to what is loaded in `matrix`; writes r. */
 void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x, const double *Ax,
                                 lu *matrix, double *r);
+
+/* The right side that linearize would have written, had f been its change with the logarithm of eps. */
+void lcplug_smoothing_drift(const smoothing *s, double eps, const double *x, const double *Ax, double *r);
 
 /* Moves De Saxce's terms towards those of this w. */
 void lcplug_smoothing_follow_slip(smoothing *s, const double *Ax);

@@ -239,6 +239,7 @@ static lcplug_error sweep_after(job *j) {
   if (is_over(j)) return LCPLUG_OK;
   lcplug_error error = solve_pgs(&j->model, j->settings, &j->it, j->workspace);
   if (j->it.residual < before) j->solver = LCPLUG_PGS;
+  if (j->it.status == LCPLUG_ITERATION_LIMIT) j->it.status = LCPLUG_STALLED; /* as Newton did before */
   return error;
 }
 
@@ -370,8 +371,8 @@ static void write_info(const job *j, lcplug_info *info) {
   info->iterations = j->it.iterations;
   info->factorizations = j->it.factorizations;
   info->residual = j->it.residual;
-  int relaxed = j->settings->friction == LCPLUG_FRICTION_CONE && j->model.blocks > 0;
-  if (relaxed) info->gap = lcplug_relaxation_gap(&j->model, j->Ax);
+  int relaxed = j->settings->friction != LCPLUG_FRICTION_ODE && j->model.blocks > 0;
+  if (relaxed) info->gap = lcplug_relaxation_gap(&j->model, j->x, j->Ax);
 }
 
 static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info, double started) {

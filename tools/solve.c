@@ -59,7 +59,7 @@ static void add_row(solve_job *job, const char *path, const lcplug_record *recor
   table_cell(t, "%s", lcplug_solver_name(o->solver));
   table_cell(t, "%ld", o->iterations);
   table_residual(t, o->residual, mark);
-  if (o->friction == LCPLUG_FRICTION_CONE) table_cell(t, "%.1e", o->gap);
+  if (o->friction == LCPLUG_FRICTION_CONE || o->gap > 0.0) table_cell(t, "%.1e", o->gap);
   else table_cell(t, "-");
   table_cell(t, "%d", o->sliding);
   table_cell(t, "%d", o->sticking);
@@ -178,9 +178,9 @@ const tool_command tool_solve_command = {
     .meaning = "solve problems in files, and print how it went",
     .text =
         "Solves the problem in each FILE and prints a table: rows, contacts, the solver that found "
-        "the answer, its iterations, the residual, the relaxation gap of friction=cone, how many "
-        "contacts slide, stick and are open, and the CPU time.  A FOLDER stands for all files "
-        "below it that end in .lcp, .fcp or .mtx.\n\n"
+        "the answer, its iterations, the residual, the relaxation gap of friction=cone or endless "
+        "friction, how many contacts slide, stick and are open, and the CPU time.  A FOLDER stands "
+        "for all files below it that end in .lcp, .fcp or .mtx.\n\n"
         "Read are lcplug's own records, captures of the older layout LCPCAP01, FCP text and Matrix "
         "Market.  FCP problems are solved with friction=coulomb unless --friction or LCPLUG says "
         "otherwise.\n\n"

@@ -1,0 +1,299 @@
+/* path.c - see path.h. */
+#include "path.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- by eps */
+enum { MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10 };
+/* |f| / sqrt(sets) is kept below this many eps. */
+static const double NEAR = 0.3;
+/* What eps is multiplied by in the beginning, and before the path counts as lost. */
+static const double BRISK = 0.2, SLOWEST = 0.9;
+static const double LEAST_EPS = 1e-14, LAST_EPS = 1e-3;
+/* Of the tolerance: what the square of eps has to be below before an answer is judged. */
+static const double MAY_BE_RIGHT = 1e4;
+/* Shorter steps than this are no progress; the shortest that is tried. */
+static const double SHORT = 0.1, SHORTEST = 1e-3;
+/* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
+static const double TRACE = 1e-12;
+/* A pivot that is less of its diagonal element is none. */
+static const double SINGULAR = 1e-10;
+
+/* ---- by length */
+enum { MOST_CORRECTIONS = 5, MOST_TO_ENTER = 30 };
+/* On the path |f| is this part of what is near it, and a Newton step this part of x, squared. */
+static const double ON_PATH = 1e-3, SMALL_STEP = 1e-4;
+/* Of log eps: the first step, the longest, and a correction that is none. */
+static const double FIRST_STEP = 0.5, LONGEST_STEP = 3.0, WILD = 2.0;
+/* A step this much shorter than the first one that was tried leads nowhere; so does a path this far up. */
+static const double LEAST_LENGTH = 1e-7, AWAY = 1e6;
+
+static int take_vectors(path *p, int n, lcplug_workspace *workspace) {
+  double **vectors[] = {&p->dx,       &p->Adx,   &p->trial,   &p->Atrial,
+                        &p->diagonal, &p->slope, &p->tangent, &p->center};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    if (!(*vectors[i] = TAKE(workspace, double, n + PANEL_PAD))) return 0;
+  return lcplug_point_take(&p->now, n, workspace) && lcplug_point_take(&p->kept, n, workspace);
+}
+
+lcplug_error lcplug_path_begin(path *p, const model *m, const lower_triangle *A, cholesky *factor,
+                               iteration *it, lcplug_workspace *workspace) {
+  *p = (path){.m = m, .it = it, .symmetric = !A->skew};
+  if (!take_vectors(p, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
+  lcplug_error error = lcplug_smoothing_begin(&p->smooth, m, workspace);
+  if (!error) error = lcplug_lu_begin(&p->matrix, factor, A, workspace);
+  if (error) return error;
+  memcpy(p->now.x, it->x, (size_t)m->n * sizeof(double));
+  m->op->table->apply(m->op, p->now.x, p->now.Ax);
+  m->op->table->diagonal(m->op, p->diagonal);
+  p->now.eps = p->smooth.unit;
+  return LCPLUG_OK;
+}
+
+int lcplug_point_take(point *to, int n, lcplug_workspace *workspace) {
+  to->x = TAKE(workspace, double, n + PANEL_PAD);
+  to->Ax = TAKE(workspace, double, n + PANEL_PAD);
+  return to->x && to->Ax;
+}
+
+void lcplug_point_copy(point *to, const point *from, int n) {
+  memcpy(to->x, from->x, (size_t)n * sizeof *to->x);
+  memcpy(to->Ax, from->Ax, (size_t)n * sizeof *to->Ax);
+  to->eps = from->eps;
+}
+
+/* A x, and the pull on the way from `from` (NULL: 0) to x. */
+static void apply(const path *p, const double *x, const double *from, double *Ax) {
+  const model *m = p->m;
+  m->op->table->apply(m->op, x, Ax);
+  for (int i = 0; p->pull > 0.0 && i < m->n; i++)
+    Ax[i] += p->pull * p->diagonal[i] * (from ? x[i] - from[i] : x[i]);
+}
+
+void lcplug_path_pull(path *p, const double *center, double part) {
+  const model *m = p->m;
+  p->pull = part;
+  memcpy(p->center, center, (size_t)m->n * sizeof *center);
+  memcpy(p->now.x, center, (size_t)m->n * sizeof *center);
+  m->op->table->apply(m->op, p->now.x, p->now.Ax);
+}
+
+int lcplug_path_is_singular(path *p) {
+  double smallest = INFINITY;
+  lcplug_lu_load(&p->matrix, 0);
+  lcplug_lu_add_diagonal(&p->matrix, TRACE, p->diagonal);
+  lcplug_lu_factor(&p->matrix);
+  p->it->factorizations++;
+  for (int i = 0; i < p->m->n; i++) {
+    double part = fabs(p->matrix.inverse[i]) * p->diagonal[p->matrix.c->row_at[i]];
+    smallest = fmin(smallest, part > 0.0 ? 1.0 / part : 0.0); /* 0: left out */
+  }
+  return smallest < SINGULAR;
+}
+
+static double distance(const path *p, const double *x, const double *Ax) {
+  return sqrt(lcplug_smoothing_merit(&p->smooth, p->now.eps, x, Ax));
+}
+
+/* How small |f| has to be beside eps. */
+static double near_path(const path *p) { return NEAR * sqrt((double)p->m->blocks) * p->now.eps; }
+
+/* The Newton step; one more factorization. */
+static void find_direction(path *p) {
+  lcplug_lu_load(&p->matrix, p->symmetric && p->smooth.symmetric && !p->smooth.exact);
+  lcplug_smoothing_linearize(&p->smooth, p->now.eps, p->now.x, p->now.Ax, &p->matrix, p->dx);
+  lcplug_lu_add_diagonal(&p->matrix, TRACE + p->pull, p->diagonal);
+  lcplug_lu_factor(&p->matrix);
+  lcplug_lu_solve(&p->matrix, p->dx);
+  p->steps++;
+  p->it->factorizations++;
+}
+
+/* |f| a part of the way along dx; leaves the point in trial. */
+static double distance_along(path *p, double part) {
+  for (int i = 0; i < p->m->n; i++) {
+    p->trial[i] = p->now.x[i] + part * p->dx[i];
+    p->Atrial[i] = p->now.Ax[i] + part * p->Adx[i];
+  }
+  return distance(p, p->trial, p->Atrial);
+}
+
+/* One step; returns how far it went, a part of dx. */
+static double advance(path *p, double *after) {
+  size_t bytes = (size_t)p->m->n * sizeof(double);
+  double before = distance(p, p->now.x, p->now.Ax), part = 1.0;
+  find_direction(p);
+  apply(p, p->dx, NULL, p->Adx);
+  *after = distance_along(p, part);
+  while (!(*after <= (1.0 - 1e-4 * part) * before) && part > SHORTEST)
+    *after = distance_along(p, part *= 0.5);
+  memcpy(p->now.x, p->trial, bytes);
+  memcpy(p->now.Ax, p->Atrial, bytes);
+  if (p->steps % FRESH_STEPS == 0) apply(p, p->now.x, p->center, p->now.Ax);
+  return part;
+}
+
+static int observe(path *p) {
+  const model *m = p->m;
+  lcplug_smoothing_answer(&p->smooth, p->now.x, p->now.Ax, p->trial);
+  m->op->table->apply(m->op, p->trial, p->Atrial);
+  return lcplug_iteration_observe(p->it, m, p->trial, p->Atrial);
+}
+
+void lcplug_path_polish(path *p) {
+  double after;
+  p->now.eps = fmax(LAST_EPS * p->now.eps, LEAST_EPS * p->smooth.unit);
+  advance(p, &after);
+  observe(p);
+}
+
+/* ---- by eps ------------------------------------------------------------------------------------ */
+
+/* Far from the path, or with round corners, an answer is seldom good; judging it costs half a step.
+ * What corners do to it goes with the square of eps. */
+static int is_time_to_look(const path *p, int near) {
+  double size = p->now.eps / p->smooth.unit;
+  return p->it->deadline < INFINITY || p->steps % FRESH_STEPS == 0 ||
+         (near && size * size <= MAY_BE_RIGHT * p->it->tol);
+}
+
+/* Back to the last point near the path, and on from there more slowly; 0 if that has been tried. */
+static int retreat(path *p) {
+  p->factor = sqrt(p->factor);
+  if (p->factor > SLOWEST) return 0;
+  lcplug_point_copy(&p->now, &p->kept, p->m->n);
+  p->now.eps *= p->factor;
+  return 1;
+}
+
+/* Near the path: the next eps, the smaller the less it took to get here. */
+static void tighten(path *p, const manner *how, double after, int here) {
+  lcplug_point_copy(&p->kept, &p->now, p->m->n);
+  p->now.eps *= fmax(p->factor, after / near_path(p));
+  p->now.eps = fmax(p->now.eps, LEAST_EPS * p->smooth.unit);
+  if (here <= 1) p->factor = fmax(how->fastest, p->factor * p->factor);
+  else if (here > 3) p->factor = fmax(p->factor, BRISK);
+}
+
+int lcplug_path_follow(path *p, manner how) {
+  int jams = 0, here = 0;
+  p->factor = BRISK;
+  lcplug_point_copy(&p->kept, &p->now, p->m->n);
+  for (int last = p->steps + how.steps; p->steps < last && p->now.eps > how.goal;) {
+    double after, part = advance(p, &after);
+    int near = after <= near_path(p);
+    if (is_time_to_look(p, near) && observe(p)) return 1;
+    if (how.lagging) {
+      lcplug_smoothing_follow_slip(&p->smooth, p->now.Ax);
+      after = distance(p, p->now.x, p->now.Ax);
+      near = after <= near_path(p);
+    } else if (part < SHORT) {
+      near = 0; /* but only just, and no nearer with the next eps */
+    }
+    jams = part < SHORT ? jams + 1 : 0;
+    here++;
+    int jammed = jams >= MOST_JAMS || here > MOST_AT_ONE_EPS;
+    if (near) tighten(p, &how, after, here);
+    else if (jammed && !how.lagging && (how.gives_up || !retreat(p))) return 0;
+    if (near || (jammed && !how.lagging)) here = jams = 0;
+  }
+  return 0;
+}
+
+/* ---- by length --------------------------------------------------------------------------------- */
+
+/* Of two changes of x: as velocities, in units of the right side. */
+static double product(const path *p, const double *a, const double *b) {
+  double sum = 0.0;
+  for (int i = 0; i < p->m->n; i++) {
+    double unit = p->diagonal[i] / p->smooth.unit;
+    sum += (unit * a[i]) * (unit * b[i]);
+  }
+  return sum;
+}
+
+/* The Newton step, and with the same factorization how x changes with log eps along the path. */
+static void find_slope(path *p) {
+  find_direction(p);
+  lcplug_smoothing_drift(&p->smooth, p->now.eps, p->now.x, p->now.Ax, p->slope);
+  lcplug_lu_solve(&p->matrix, p->slope);
+}
+
+/* 1, or -1 if A + E has a negative determinant. */
+static double orientation(const path *p) {
+  double sign = 1.0;
+  for (int i = 0; i < p->m->n; i++)
+    if (p->matrix.inverse[i] < 0.0) sign = -sign;
+  return sign;
+}
+
+/* The way on.  In the beginning that is to smaller eps, and at each bend the determinant changes its sign: so
+ * nobody turns round unaware. */
+static void find_tangent(path *p) {
+  p->tangent_eps = -orientation(p) / sqrt(1.0 + product(p, p->slope, p->slope));
+  for (int i = 0; i < p->m->n; i++) p->tangent[i] = p->tangent_eps * p->slope[i];
+}
+
+/* Changes x by a part of the Newton step and with log eps. */
+static void move(path *p, double part, double log_eps) {
+  for (int i = 0; i < p->m->n; i++) p->now.x[i] += part * p->dx[i] + log_eps * p->slope[i];
+  apply(p, p->now.x, p->center, p->now.Ax);
+  p->now.eps *= exp(log_eps);
+}
+
+/* Newton's method for x and eps at once, across the tangent.  Returns the steps that it took, or 0. */
+static int settle(path *p) {
+  double before = INFINITY;
+  for (int k = 1; k <= MOST_CORRECTIONS; k++) {
+    find_slope(p);
+    double log_eps = -product(p, p->tangent, p->dx) / (product(p, p->tangent, p->slope) + p->tangent_eps);
+    if (!(fabs(log_eps) < WILD)) return 0;
+    move(p, 1.0, log_eps);
+    double after = distance(p, p->now.x, p->now.Ax) / near_path(p);
+    if (after <= ON_PATH) return k;
+    if (!(after < before)) return 0;
+    before = after;
+  }
+  return 0;
+}
+
+/* From no force at the largest eps onto the path; 0 if it is not found. */
+static int enter(path *p) {
+  double after;
+  int entered = 0;
+  p->now.eps = p->smooth.unit;
+  memset(p->now.x, 0, (size_t)p->m->n * sizeof *p->now.x);
+  apply(p, p->now.x, p->center, p->now.Ax);
+  for (int k = 0; k < MOST_TO_ENTER && !entered; k++) {
+    advance(p, &after);
+    double step = product(p, p->dx, p->dx), size = product(p, p->now.x, p->now.x);
+    entered = after <= ON_PATH * near_path(p) && step <= SMALL_STEP * (1.0 + size);
+  }
+  find_slope(p);
+  find_tangent(p);
+  return entered;
+}
+
+int lcplug_path_follow_bends(path *p, int steps) {
+  int last = p->steps + steps;
+  if (!enter(p)) return 0;
+  double first = FIRST_STEP / fabs(p->tangent_eps), length = first;
+  while (p->steps < last && length > LEAST_LENGTH * fmin(first, 1.0)) {
+    length = fmin(length, LONGEST_STEP / fabs(p->tangent_eps));
+    lcplug_point_copy(&p->kept, &p->now, p->m->n);
+    move(p, 0.0, length * p->tangent_eps);
+    int corrections = settle(p);
+    if (!corrections) {
+      lcplug_point_copy(&p->now, &p->kept, p->m->n);
+      find_slope(p);
+    }
+    if (observe(p)) return 1;
+    if (p->now.eps > AWAY * p->smooth.unit || p->now.eps < LEAST_EPS * p->smooth.unit) return 0;
+    find_tangent(p);
+    if (!corrections) length *= 0.3;
+    else if (corrections <= 2) length *= 2.0;
+    else if (corrections == MOST_CORRECTIONS) length *= 0.5;
+  }
+  return 0;
+}

@@ -1,0 +1,71 @@
+/* path.h - the path of the smoothed conditions, and Newton's method along it; see smooth.h.
+ *
+ * To every eps belongs an x with f(x) = 0.  There are two ways to follow it as eps goes to 0:
+ *
+ *     by eps:     solve (A + E) dx = r,  go along dx while |f| falls,
+ *                 and whenever |f| is small beside eps, make eps smaller
+ *     by length:  x and log eps are both unknown; a step along the tangent, then Newton's method across
+ *                 it, until the point is on the path
+ *
+ * The first is quick and stays near the path only roughly.  It ends where the path turns back, as that of
+ * exact Coulomb friction may: there is no x for the next smaller eps, and eps must grow for a while.  By its
+ * length the path has no such bends (Keller's pseudo-arclength continuation).
+ *
+ * Where A is nearly singular many forces do and f hardly tells them apart.  A pull towards a center, a part
+ * of A's diagonal added to A, makes them unique. */
+#ifndef LCPLUG_PATH_H
+#define LCPLUG_PATH_H
+
+#include "iterate.h"
+#include "lu.h"
+#include "smooth.h"
+
+typedef struct point {
+  double *x, *Ax; /* Ax with the pull */
+  double eps;
+} point;
+
+typedef struct path {
+  const model *m;
+  iteration *it;
+  smoothing smooth;
+  lu matrix;
+  int symmetric;   /* A is */
+  point now, kept; /* the iterate; the last one near the path */
+  double factor;   /* of the next eps */
+  double *dx, *Adx, *trial, *Atrial, *diagonal;
+  double *slope;                /* of x over log eps, along the path */
+  double *tangent, tangent_eps; /* of the path: the parts of x and log eps */
+  double pull, *center;
+  int steps;
+} path;
+
+/* How a part of the path is followed by eps. */
+typedef struct manner {
+  double goal;    /* down to this eps ... */
+  int steps;      /* ... in at most so many steps */
+  double fastest; /* what eps is multiplied by at best */
+  int lagging;    /* De Saxce's terms follow after every step */
+  int gives_up;   /* at the first jam */
+} manner;
+
+/* Starts at it->x, with eps as large as the right side. */
+lcplug_error lcplug_path_begin(path *p, const model *m, const lower_triangle *A, cholesky *factor,
+                               iteration *it, lcplug_workspace *workspace);
+int lcplug_point_take(point *to, int n, lcplug_workspace *workspace);
+void lcplug_point_copy(point *to, const point *from, int n);
+
+/* Both return 1 when it is time to stop: the answer is good enough, or the time is up. */
+int lcplug_path_follow(path *p, manner how);
+int lcplug_path_follow_bends(path *p, int steps);
+
+/* From here on x is pulled towards the center, which is the present x, by this part of A's diagonal. */
+void lcplug_path_pull(path *p, const double *center, double part);
+
+/* Whether A is singular but for rounding: CFM 0 and redundant contacts.  Costs a factorization. */
+int lcplug_path_is_singular(path *p);
+
+/* One Newton step at a much smaller eps, and a look at its answer. */
+void lcplug_path_polish(path *p);
+
+#endif
