@@ -23,11 +23,6 @@ enum { REFINEMENTS = 2 };
  * step; and how often that is tried. */
 enum { NEARLY_NONE = 2, FEW = 8, MOST_CONTESTS = 4 };
 
-place lcplug_box_place(const box *p, int i) {
-  double d = p->diagonal[i], q = d > 0.0 ? p->x[i] - p->w[i] / d : p->x[i];
-  return q < p->lo[i] ? AT_LO : q > p->hi[i] ? AT_HI : INSIDE;
-}
-
 static int count_misplaced(const box *p) {
   int count = 0;
   for (int i = 0; i < p->rows; i++) count += lcplug_box_place(p, i) != p->place[i];

@@ -115,8 +115,14 @@ int lcplug_box_observe(box *p, iteration *it);
  * rows that may change their place after the first step without its being given up. */
 int lcplug_active_set(box *p, iteration *it, int steps, double promising);
 
-/* Where x - w / A_ii says that row i is, and the same for all rows. */
-place lcplug_box_place(const box *p, int i);
+/* Where x - w / A_ii says that row i is; multiplied by A_ii, which saves a division. */
+static inline place lcplug_box_place(const box *p, int i) {
+  double d = p->diagonal[i], q = d * p->x[i] - p->w[i];
+  if (!(d > 0.0)) d = 1.0, q = p->x[i];
+  return q < d * p->lo[i] ? AT_LO : q > d * p->hi[i] ? AT_HI : INSIDE;
+}
+
+/* The same for all rows. */
 void lcplug_guess_places(box *p);
 
 /* Interior point from p->x; hands over to the active set as soon as it can. */
