@@ -7,7 +7,8 @@
  *     the first part of the way is gone with the cone, De Saxce's term taken from the step before, and from
  *     there on exactly; where that fails the cone is followed further before the next try;
  *     the path is followed by its length, around its bends;
- *     the best answer is pulled upon, less and less; where A is singular that comes first. */
+ *     the best answer is pulled upon, less and less; where A is singular that comes first, and once more at
+ *     the end with another stiffness, whose path has other bends. */
 #include "newton.h"
 
 #include <math.h>
@@ -102,12 +103,12 @@ static int follow_pulled(path *p, int bend_steps) {
 }
 
 /* The center is the best answer, or the last one that a pull has led to. */
-static int solve_by_pulls(path *p, double first, int bend_steps) {
+static int solve_by_pulls(path *p, double stiffness, double first, int bend_steps) {
   const double *center = p->it->x;
   int last = p->steps + MOST_PULLED_STEPS;
   double part = first;
   p->smooth.exact = p->m->coulomb;
-  p->smooth.stiffness = SOFT;
+  p->smooth.stiffness = stiffness;
   for (int k = 0; k < PULLS && p->steps < last; k++) {
     lcplug_path_pull(p, center, part);
     if (follow_pulled(p, bend_steps)) return 1;
@@ -121,8 +122,10 @@ static int solve_by_pulls(path *p, double first, int bend_steps) {
 
 static void solve(path *p, point *start) {
   if (solve_strictly(p, start) || solve_hastily(p, start) || solve_softly(p, start)) return;
-  if (lcplug_path_is_singular(p) && solve_by_pulls(p, STRONG_PULL, PULLED_BEND_STEPS)) return;
-  if (!solve_around_bends(p)) solve_by_pulls(p, PULL, 0);
+  int singular = lcplug_path_is_singular(p);
+  if (singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
+  if (solve_around_bends(p) || solve_by_pulls(p, SOFT, PULL, 0)) return;
+  if (singular) solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
 }
 
 /* An answer that is right to 1e-8 lets bodies that touch part, a little, and engines that make contacts
