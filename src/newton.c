@@ -39,10 +39,6 @@ static const double PULL = 1e-6, STRONG_PULL = 1e-2, LESS = 0.1, MORE = 5.0;
 static const double PULLED_EPS = 100.0, PULLED_GOAL = 1e-10;
 enum { PULLS = 20, PULL_STEPS = 60, PULLED_BEND_STEPS = 1000, MOST_PULLED_STEPS = 4000 };
 
-/* Who asks for no more than this does not pay for more; who does gets this, if two steps can. */
-static const double COARSE = 1e-8, POLISHED = 1e-13;
-enum { LAST_STEPS = 2 };
-
 /* A few stiff steps are all that most problems need. */
 static int solve_hastily(path *p, point *start) {
   lcplug_point_copy(start, &p->now, p->m->n);
@@ -128,12 +124,13 @@ static void solve(path *p, point *start) {
   if (singular) solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
 }
 
-/* An answer that is right to 1e-8 lets bodies that touch part, a little, and engines that make contacts
- * on touch alone then lose them.  Near the answer a step or two more leave rounding error only. */
+/* Near the answer a step or two more leave rounding error only. */
 static void polish(path *p, iteration *it) {
-  if (it->status != LCPLUG_SOLVED || it->tol > COARSE) return;
-  for (int k = 0; k < LAST_STEPS && it->residual > POLISHED; k++) lcplug_path_polish(p);
-  it->status = LCPLUG_SOLVED;
+  if (it->status != LCPLUG_SOLVED) return;
+  for (int k = 0; !lcplug_iteration_is_clean(it, k); k++) {
+    lcplug_path_polish(p);
+    it->status = LCPLUG_SOLVED;
+  }
 }
 
 lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, cholesky *factor,

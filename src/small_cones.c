@@ -347,15 +347,18 @@ INLINE int observe(reduction *r, iteration *it) {
 
 INLINE void solve(reduction *r, iteration *it) {
   double best = INFINITY;
+  int last_steps = 0;
   load_matrix(r);
   if (!eliminate_free_rows(r)) return;
   find_w(r);
   for (int steps = 0, since = 0; reduce(r); steps++, since++) {
-    if (steps && r->violation <= NEAR * r->m->unit && observe(r, it)) return;
+    int judged = steps && r->violation <= NEAR * r->m->unit;
+    if (judged && observe(r, it) && lcplug_iteration_is_clean(it, last_steps++)) break;
     if (steps && r->violation < best) best = r->violation, since = 0;
-    if (steps == MOST_STEPS || since == PATIENCE || !step(r)) return;
+    if (steps == MOST_STEPS || since == PATIENCE || !step(r)) break;
     it->factorizations++;
   }
+  if (last_steps && it->status != LCPLUG_TIME_LIMIT) it->status = LCPLUG_SOLVED;
 }
 
 #if defined(__x86_64__)
