@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "four.h"
+
 #define INLINE static inline __attribute__((always_inline))
 
 enum { MOST_STEPS = 12, PATIENCE = 5, MOST_ELEMENTS = 8, NONE = -1, ELIMINATED = -2 };
@@ -25,7 +27,6 @@ static const double NEAR = 1e-5;
 /* Of the slip, when a direction is all that is left of the friction force. */
 static const double LEAST_REST = 1e-10;
 
-typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 enum { WIDTH = 4 };
 
 static int padded(int rows) { return (rows + WIDTH - 1) & -WIDTH; }
