@@ -346,7 +346,10 @@ lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const doubl
   double *only_fixed = TAKE(workspace, double, n);
   double *pushed = TAKE(workspace, double, n + PANEL_PAD); /* A x of the fixed rows */
   if (!row || !place_of || !only_fixed || !pushed) return LCPLUG_ERROR_MEMORY;
-  *p = (box){.workspace = workspace, .row = row, .place_of = place_of, .unit = lcplug_box_source_unit(s, lo, hi)};
+  *p = (box){.workspace = workspace,
+             .row = row,
+             .place_of = place_of,
+             .unit = lcplug_box_source_unit(s, lo, hi)};
   for (int k = 0; k < n; k++) {
     int i = s->factor ? s->factor->row_at[k] : k;
     if (is_fixed(s, i, lo[i], hi[i], p->unit, &only_fixed[i])) {

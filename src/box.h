@@ -2,8 +2,9 @@
  *
  * A box holds only the rows that have a choice (lo < hi), in an order of its own; rows with a single
  * value have been moved into b.  Two methods work on it in turn.  Active sets guess which rows sit
- * at a bound and solve for the others; a right guess is the exact answer.  The interior point needs
- * more factorizations but no guess, and ends close enough for the active set to take over.
+ * at a bound and solve for the others; a right guess is the exact answer, and the last few wrong rows
+ * are settled by pivoting (contested.h).  The interior point needs more factorizations but no guess,
+ * and ends close enough for the active set to take over.
  *
  * A small box keeps A as a dense square, a large one as blocks of a sparse factor's pattern, its rows in
  * the order of elimination; the methods do not know which. */

@@ -39,7 +39,8 @@ static int take_arrays(contest *c) {
   lcplug_workspace *workspace = c->p->workspace;
   size_t rows = (size_t)c->p->rows;
   c->ld = MOST_CONTESTED;
-  double *squares = TAKE(workspace, double, 2 * c->ld * c->ld), *lines = TAKE(workspace, double, 6 * c->ld);
+  double *squares = TAKE(workspace, double, 2 * c->ld * c->ld);
+  double *lines = TAKE(workspace, double, 6 * c->ld);
   double *vectors = TAKE(workspace, double, 3 * (rows + PANEL_PAD));
   unsigned char *flags = TAKE(workspace, unsigned char, 2 * rows + c->ld);
   c->row = TAKE(workspace, int, c->ld);

@@ -21,7 +21,6 @@ enum { FEW_STEPS = 5 };
 /* Of the diagonal: how hard a centre pulls. */
 static const double PULL = 1e-8;
 
-
 /* With friction, active sets that move a quarter of the rows in their second guess never settle. */
 static const double PROMISING = 0.25;
 

@@ -179,8 +179,8 @@ INLINE void add_wish(const side *b, double *rhs, int i, four wish) {
   four_put(rhs + i, four_at(rhs + i) + four_of(b->sign) * wish * four_at(b->inverse_s + i));
 }
 
-/* ds and dz of dx, added to those of `before`; returns the longest step, at most 1, that keeps slacks and
- * multipliers positive. */
+/* ds and dz of dx; more: added to the step that there is, and kept beside it.  Returns the longest
+ * step, at most 1, that keeps slacks and multipliers positive. */
 INLINE double spread_step(interior *v, const double *dx, int more) {
   four inverse = four_of(1.0); /* the largest of -ds / s and -dz / z */
   FOR_SIDES(v, b) {

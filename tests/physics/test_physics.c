@@ -39,6 +39,7 @@ START_TEST(slope_holds_the_box_up_to_the_friction_angle) {
   double steep = 1.1 * PHYSICS_MU;
   ck_assert_double_le(physics_slope(0.98 * PHYSICS_MU, 5 * _i, seconds), 1e-6);
   near(physics_slope(steep, 5 * _i, seconds), theory_slope_distance(steep, seconds), 0.02);
+  ck_assert_double_eq_tol(physics_steepest(5 * _i), PHYSICS_MU, 0.002);
 }
 END_TEST
 
