@@ -54,7 +54,7 @@ typedef struct swap_call {
 int swap_solve(const swap_call *call);
 
 /* The problem as the call's arrays hold it. */
-lcplug_problem swap_problem(const swap_call *call);
+void swap_problem(const swap_call *call, lcplug_problem *problem);
 
 /* swap_solve by lcplug. */
 int swap_answer(const swap_call *call);

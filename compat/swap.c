@@ -176,19 +176,19 @@ static double ask_upstream(attempt *a) {
 
 /* ---- ours ------------------------------------------------------------------------------------ */
 
-lcplug_problem swap_problem(const swap_call *call) {
-  lcplug_problem p = lcplug_problem_default();
-  p.n = call->n;
-  p.nub = call->nub > call->n ? call->n : call->nub;
-  p.A = call->A;
-  p.stride = call->stride;
-  p.b = call->b;
-  p.b_step = call->b_step;
-  p.lo = call->lo;
-  p.hi = call->hi;
-  p.bounds_step = call->bounds_step;
-  p.findex = call->findex;
-  return p;
+/* In place: to copy what has just been written waits for it. */
+void swap_problem(const swap_call *call, lcplug_problem *p) {
+  *p = lcplug_problem_default();
+  p->n = call->n;
+  p->nub = call->nub > call->n ? call->n : call->nub;
+  p->A = call->A;
+  p->stride = call->stride;
+  p->b = call->b;
+  p->b_step = call->b_step;
+  p->lo = call->lo;
+  p->hi = call->hi;
+  p->bounds_step = call->bounds_step;
+  p->findex = call->findex;
 }
 
 /* Points everything at this thread's memory; 0 if there is none. */
@@ -207,7 +207,7 @@ static int begin_attempt(attempt *a) {
   a->bound = memory + 7 * n;
   a->scratch = memory + 8 * n;
   a->findex = (int *)(memory + 11 * n);
-  a->problem = swap_problem(call);
+  swap_problem(call, &a->problem);
   return 1;
 }
 

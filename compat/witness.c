@@ -135,7 +135,7 @@ static int begin_sighting(sighting *s) {
   s->copy.upstream = recall_upstream;
   s->copy.engine = s;
   copy_problem(call, &s->copy);
-  s->problem = swap_problem(&s->copy);
+  swap_problem(&s->copy, &s->problem);
   make_shadow(s, &s->upstream, &memory);
   make_shadow(s, &s->lcplug, &memory);
   return 1;

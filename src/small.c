@@ -25,12 +25,15 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { MOST_STEPS = 8, PATIENCE = 3, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 60 };
+enum { MOST_STEPS = 8, PATIENCE = 2, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 60 };
 
 /* A pivot that has lost this much of its diagonal element makes the matrix singular. */
 static const double TINY_PIVOT = 1e-13;
-/* w of the rows inside, in units of the residual, that calls for a second correction. */
-static const double CORRECT_AGAIN = 1e-12;
+/* In units of the residual: w of the rows inside that calls for a second correction, and an answer of
+ * contested rows that needs no factor of its own. */
+static const double CORRECT_AGAIN = 1e-12, CLEAN = 1e-12;
+/* To settle one wrong row costs so much of a step, as a fraction of the rows inside. */
+enum { CHEAPER_TO_SETTLE = 6 };
 
 typedef struct small {
   const lcplug_problem *problem;
@@ -414,6 +417,21 @@ static int solve_by_pivots(small *s, double unit) {
   return ended;
 }
 
+/* The largest violation of the present stage, as a fraction of the unit. */
+INLINE double stage_residual(const small *s, double unit) {
+  double worst = 0.0;
+  for (int k = 0; k < s->rows; k++) {
+    int i = s->row[k];
+    double w = s->w[i], room = s->scale[i] * (w > 0.0 ? s->x[i] - s->lo[i] : s->hi[i] - s->x[i]);
+    double size = fabs(w), violation = size < room ? size : room;
+    if (isnan(violation)) return INFINITY;
+    worst = violation > worst ? violation : worst;
+  }
+  return worst / unit;
+}
+
+#include "small_contest_body.h"
+
 /* Runs the active set until the guess repeats itself; 0 if it does not look as if it would.  On entry w
  * belongs to x, on exit both belong to the places. */
 INLINE int run_active_set(small *s, double unit) {
@@ -433,23 +451,17 @@ INLINE int run_active_set(small *s, double unit) {
       remembered = 0;
     }
     if (wrong == 0) return 1;
+    if (s->settles && CHEAPER_TO_SETTLE * wrong <= s->kept_rows && settle(s, unit)) {
+      if (stage_residual(s, unit) <= CLEAN) return 1;
+      s->steps++;
+      if (!solve_inside(s, unit)) return 0;
+      wrong = count_wrong(s);
+      if (wrong == 0) return 1;
+    }
     if (wrong < fewest) fewest = wrong, patience = PATIENCE;
     if (!s->settles || patience-- == 0 || step == MOST_STEPS) return 0;
     move_all(s);
   }
-}
-
-/* The largest violation of the present stage, as a fraction of the unit. */
-INLINE double stage_residual(const small *s, double unit) {
-  double worst = 0.0;
-  for (int k = 0; k < s->rows; k++) {
-    int i = s->row[k];
-    double w = s->w[i], room = s->scale[i] * (w > 0.0 ? s->x[i] - s->lo[i] : s->hi[i] - s->x[i]);
-    double size = fabs(w), violation = size < room ? size : room;
-    if (isnan(violation)) return INFINITY;
-    worst = violation > worst ? violation : worst;
-  }
-  return worst / unit;
 }
 
 /* What pivots have found, worked out once more from A itself. */

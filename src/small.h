@@ -12,7 +12,7 @@
 #include "workspace.h"
 
 enum {
-  SMALL_MOST_ROWS = 110,    /* that are not free */
+  SMALL_MOST_ROWS = 140,    /* that are not free */
   SMALL_MOST_IN_ALL = 220
 };
 

@@ -418,9 +418,8 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
   double tol = settings->tol > 0.0 ? settings->tol : solvers[LCPLUG_EXACT].tol;
   double started = settings->timing || settings->time_limit > 0.0 ? lcplug_now() : 0.0;
   int small = is_short(problem, settings);
-  int tiny = small && problem->n <= TINY_MOST_ROWS
-                 ? lcplug_tiny_solve(problem, tol, solution, info)
-                 : 0;
+  int most = settings->reuse ? TINY_MOST_IF_REUSED : TINY_MOST_ROWS;
+  int tiny = small && problem->n <= most ? lcplug_tiny_solve(problem, tol, solution, info) : 0;
   int solved = tiny == 1;
   places *memory = !solved && may_reuse(problem, settings)
                        ? lcplug_places_find(lcplug_workspace_places(workspace), problem)

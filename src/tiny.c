@@ -1,47 +1,55 @@
 /* tiny.c - see tiny.h.
  *
- * The method of small.c with all of its arrays on the stack and the factorization written out: for
- * three rows, setting up anything costs more than solving.  (Measured: half of small.c's time at n = 3,
- * equal to it at n = 12.) */
+ * The method of small.c with all of its arrays on the stack, in fours, and the factorization written out:
+ * for a dozen rows, setting up anything costs more than solving.  Where active sets do not settle after
+ * a few steps pivoting.c puts the wrong rows right one by one.
+ *
+ * All of it is compiled twice, for any processor and for AVX2; without fused products both give the
+ * same bits. */
 #include "tiny.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "finite.h"
+#include "four.h"
 #include "iterate.h"
+#include "one_contact.h"
+#include "pivoting.h"
 
-enum { N = TINY_MOST_ROWS, MOST_STEPS = 20, PATIENCE = 3, AT_LO = 0, INSIDE = 1, AT_HI = 2 };
+#define INLINE static inline __attribute__((always_inline))
+#define ALIGNED __attribute__((aligned(32)))
+
+enum { N = TINY_MOST_ROWS, MOST_STEPS = 8, PATIENCE = 3 };
 
 static const double TINY_PIVOT = 1e-13;
 static const double ROUNDING = 1e-12; /* w of the rows inside, in units of the largest b */
 
 typedef struct tiny {
-  int n, rows, row[N], place[N];
+  int n, ld;                             /* ld: n rounded up to a multiple of four */
+  int rows, row[N];                      /* of the present stage */
   int frictions, friction[N], normal[N]; /* friction rows, and the normal of each */
-  double A[N][N], b[N], lo[N], hi[N], x[N], w[N];
+  unsigned char place[N];
+  double A[N][N] ALIGNED; /* both triangles */
+  double scale[N], b[N], lo[N], hi[N], x[N], w[N]; /* scale: A_ii */
   double largest_b;
 } tiny;
 
-/* Copies and checks everything; the rows without findex make stage one. */
-static int load(tiny *t, const lcplug_problem *p) {
-  uint64_t not_finite = 0;
+/* Copies everything; the rows without findex make stage one.  Whether A and b are finite w will tell. */
+INLINE int load(tiny *t, const lcplug_problem *p) {
   unsigned frictions = 0, normals = 0, unusual = 0; /* one bit a row */
   int n = p->n;
   t->n = n;
+  t->ld = (n + 3) & -4;
   t->rows = t->frictions = 0;
   t->largest_b = 0.0;
   for (int i = 0; i < n; i++) {
     const double *a = p->A + (size_t)i * p->stride;
     double b = p->b[(size_t)i * p->b_step], size = fabs(b);
-    double lo = p->lo[(size_t)i * p->bounds_step], hi = p->hi[(size_t)i * p->bounds_step];
-    int normal = p->findex ? p->findex[i] : -1;
-    for (int j = 0; j < i; j++) {
-      not_finite |= lcplug_not_finite(a[j]);
-      t->A[i][j] = t->A[j][i] = a[j];
-    }
-    not_finite |= lcplug_not_finite(a[i]) | lcplug_not_finite(b);
-    t->A[i][i] = a[i];
+    int is_free = i < p->nub, normal = p->findex && !is_free ? p->findex[i] : -1;
+    double lo = is_free ? -INFINITY : p->lo[(size_t)i * p->bounds_step];
+    double hi = is_free ? INFINITY : p->hi[(size_t)i * p->bounds_step];
+    for (int j = 0; j < i; j++) t->A[i][j] = t->A[j][i] = a[j];
+    t->A[i][i] = t->scale[i] = a[i];
     t->b[i] = b;
     t->w[i] = -b;
     t->x[i] = 0.0;
@@ -61,66 +69,91 @@ static int load(tiny *t, const lcplug_problem *p) {
     t->lo[i] = lo;
     t->hi[i] = hi;
   }
-  return !not_finite && !unusual && !(frictions & normals);
+  for (int i = n; i < t->ld; i++) {
+    t->scale[i] = t->b[i] = t->lo[i] = t->hi[i] = t->x[i] = t->w[i] = 0.0;
+    for (int j = 0; j < n; j++) t->A[j][i] = 0.0;
+  }
+  return !unusual && !(frictions & normals);
 }
 
-static void set_w(tiny *t) {
-  for (int i = 0; i < t->n; i++) {
-    double sum = -t->b[i];
-    for (int k = 0; k < t->rows; k++) sum += t->A[i][t->row[k]] * t->x[t->row[k]];
-    t->w[i] = sum;
+/* All rows and all columns: what is not finite shows. */
+INLINE void set_w_of(tiny *t, const int fours) {
+  four sum[N / 4];
+#pragma GCC unroll 6
+  for (int q = 0; q < fours; q++) sum[q] = -four_at(t->b + 4 * q);
+  for (int j = 0; j < t->n; j++) {
+    four x = four_of(t->x[j]);
+#pragma GCC unroll 6
+    for (int q = 0; q < fours; q++) sum[q] += four_at(t->A[j] + 4 * q) * x;
+  }
+#pragma GCC unroll 6
+  for (int q = 0; q < fours; q++) four_put(t->w + 4 * q, sum[q]);
+}
+
+INLINE void set_w(tiny *t) {
+  switch (t->ld / 4) {
+    case 1: set_w_of(t, 1); break;
+    case 2: set_w_of(t, 2); break;
+    case 3: set_w_of(t, 3); break;
+    case 4: set_w_of(t, 4); break;
+    case 5: set_w_of(t, 5); break;
+    default: set_w_of(t, 6); break;
   }
 }
 
-static int place_of(const tiny *t, int i) {
-  double d = t->A[i][i], q = d * t->x[i] - t->w[i];
+INLINE int place_of(const tiny *t, int i) {
+  double d = t->scale[i], q = d * t->x[i] - t->w[i];
   return q < d * t->lo[i] ? AT_LO : q > d * t->hi[i] ? AT_HI : INSIDE;
 }
 
-static void move_all(tiny *t) {
-  for (int k = 0; k < t->rows; k++) t->place[t->row[k]] = place_of(t, t->row[k]);
+INLINE void move_all(tiny *t) {
+  for (int k = 0; k < t->rows; k++) t->place[t->row[k]] = (unsigned char)place_of(t, t->row[k]);
 }
 
-/* How many rows are not where they say they are; `last` is the last of them. */
-static int count_wrong(const tiny *t, int *last) {
+/* How many rows are not where they say they are. */
+INLINE int count_wrong(const tiny *t) {
   int wrong = 0;
-  for (int k = 0; k < t->rows; k++)
-    if (place_of(t, t->row[k]) != t->place[t->row[k]]) wrong++, *last = t->row[k];
+  for (int k = 0; k < t->rows; k++) wrong += place_of(t, t->row[k]) != t->place[t->row[k]];
   return wrong;
 }
 
-/* x_F -= A_FF^-1 w_F by L D L^T, row by row, the forward substitution on the way.  0 if singular. */
-static int correct(tiny *t, const int *kept, int count) {
-  double L[N][N], inverse[N], z[N];
-  for (int i = 0; i < count; i++) {
-    const double *a = t->A[kept[i]];
-    double d = a[kept[i]], floor = TINY_PIVOT * d, r = -t->w[kept[i]];
-    for (int j = 0; j < i; j++) {
-      double y = a[kept[j]]; /* L_ij D_j */
-      for (int k = 0; k < j; k++) y -= L[i][k] * L[j][k];
-      L[i][j] = y; /* for now without 1 / D_j, as the sums of this row want it */
+/* x_F -= A_FF^-1 w_F by L D L', column by column, the forward substitution on the way.  0 if singular. */
+INLINE int correct(tiny *t, const int *kept, int count) {
+  double M[N][N] ALIGNED, z[N] ALIGNED, inverse[N];
+  int ld = (count + 3) & -4;
+  for (int j = 0; j < count; j++) {
+    const double *a = t->A[kept[j]];
+    for (int i = j; i < count; i++) M[j][i] = a[kept[i]];
+    for (int i = count; i < ld; i++) M[j][i] = 0.0;
+    z[j] = -t->w[kept[j]];
+  }
+  for (int i = count; i < ld; i++) z[i] = 0.0;
+  double pivot = M[0][0]; /* the next one, known before its column is */
+  for (int c = 0; c < count; c++) {
+    if (!(pivot > TINY_PIVOT * t->scale[kept[c]])) return 0;
+    inverse[c] = 1.0 / pivot;
+    if (c + 1 < count) pivot = M[c + 1][c + 1] - M[c][c + 1] * inverse[c] * M[c][c + 1];
+    for (int j = c + 1; j < count; j++) {
+      four factor = four_of(M[c][j] * inverse[c]);
+      for (int i = j & -4; i < ld; i += 4)
+        four_put(M[j] + i, four_at(M[j] + i) - factor * four_at(M[c] + i));
     }
-    for (int j = 0; j < i; j++) {
-      double y = L[i][j];
-      L[i][j] = y * inverse[j];
-      d -= y * L[i][j];
-      r -= L[i][j] * z[j];
-    }
-    if (!(d > floor)) return 0;
-    inverse[i] = 1.0 / d;
-    z[i] = r;
+    double known = z[c] * inverse[c];
+    for (int i = c + 1; i < count; i++) z[i] -= known * M[c][i];
+    z[c] = known;
   }
   for (int i = count - 1; i >= 0; i--) {
-    double dx = z[i] * inverse[i];
-    for (int k = i + 1; k < count; k++) dx -= L[k][i] * z[k];
-    z[i] = dx;
+    double dx = z[i];
     t->x[kept[i]] += dx;
+    for (int c = 0; c < i; c++) z[c] -= M[c][i] * inverse[c] * dx;
   }
   return 1;
 }
 
+INLINE double bound_at(const tiny *t, int i) { return t->place[i] == AT_LO ? t->lo[i] : t->hi[i]; }
+
 /* x of the rows inside, the others at their bounds. */
-static int solve_inside(tiny *t) {
+INLINE int solve_inside(tiny *t) {
   int kept[N], count = 0, moved = 0;
   for (int k = 0; k < t->rows; k++) {
     int i = t->row[k];
@@ -128,7 +161,7 @@ static int solve_inside(tiny *t) {
       kept[count++] = i;
       continue;
     }
-    double bound = t->place[i] == AT_LO ? t->lo[i] : t->hi[i];
+    double bound = bound_at(t, i);
     moved |= t->x[i] != bound;
     t->x[i] = bound;
   }
@@ -146,7 +179,39 @@ static int solve_inside(tiny *t) {
   return 1;
 }
 
-static int solve_stage(tiny *t, int *steps) {
+/* One row at a time, from the places that there are, which x and w belong to. */
+static int solve_by_pivots(tiny *t) {
+  double table[N * N] ALIGNED, vector[6][N] ALIGNED;
+  unsigned char at[N];
+  int ld = (t->rows + 3) & -4;
+  pivoting p = {.kernels = lcplug_kernels_best(), .rows = t->rows, .ld = ld, .table = table,
+                .x = vector[0], .w = vector[1], .lo = vector[2], .hi = vector[3], .place = at,
+                .unit = t->largest_b, .column = vector[4], .diagonal = vector[5]};
+  for (int j = 0; j < t->rows; j++) {
+    int row = t->row[j];
+    for (int i = j; i < t->rows; i++) table[j * ld + i] = t->A[row][t->row[i]];
+    for (int i = t->rows; i < ld; i++) table[j * ld + i] = 0.0;
+    vector[0][j] = t->x[row], vector[1][j] = t->place[row] == INSIDE ? 0.0 : t->w[row];
+    vector[2][j] = t->lo[row], vector[3][j] = t->hi[row];
+    at[j] = t->place[row];
+  }
+  if (!lcplug_pivoting(&p)) return 0;
+  for (int k = 0; k < t->rows; k++) t->place[t->row[k]] = at[k];
+  return 1;
+}
+
+/* What pivots have found, worked out once more from A itself. */
+INLINE int confirm(tiny *t) {
+  if (!solve_inside(t)) return 0;
+  for (int k = 0; k < t->rows; k++) {
+    int i = t->row[k];
+    t->x[i] = t->x[i] < t->lo[i] ? t->lo[i] : t->x[i] > t->hi[i] ? t->hi[i] : t->x[i];
+  }
+  set_w(t);
+  return 1;
+}
+
+INLINE int solve_stage(tiny *t, int *steps) {
   if (t->rows == 1) { /* one contact without friction: a division */
     int i = t->row[0];
     double x = t->x[i] - t->w[i] / t->A[i][i];
@@ -155,21 +220,21 @@ static int solve_stage(tiny *t, int *steps) {
     ++*steps;
     return 1;
   }
-  int fewest = t->rows + 1, patience = PATIENCE, last = 0;
-  move_all(t);
+  int fewest = t->rows + 1, patience = PATIENCE;
   for (int step = 0; step < MOST_STEPS; step++) {
     ++*steps;
+    move_all(t);
     if (!solve_inside(t)) return 0;
-    int wrong = count_wrong(t, &last);
+    int wrong = count_wrong(t);
     if (wrong == 0) return 1;
     if (wrong < fewest) fewest = wrong, patience = PATIENCE;
-    if (patience-- > 0) move_all(t);
-    else t->place[last] = place_of(t, last);
+    if (patience-- == 0) break;
   }
-  return 0;
+  ++*steps;
+  return solve_by_pivots(t) && confirm(t);
 }
 
-static void begin_second_stage(tiny *t, const lcplug_problem *p) {
+INLINE void begin_second_stage(tiny *t, const lcplug_problem *p) {
   for (int k = 0; k < t->frictions; k++) {
     int i = t->friction[k];
     double normal = t->x[t->normal[k]], mu = fabs(p->hi[(size_t)i * p->bounds_step]);
@@ -180,35 +245,32 @@ static void begin_second_stage(tiny *t, const lcplug_problem *p) {
   }
 }
 
-/* |value| as far as the bounds let a force at x act against it, in units of velocity. */
-static double violation(const tiny *t, int i, double x, double w) {
-  double size = fabs(w), room = t->A[i][i] * (w > 0.0 ? x - t->lo[i] : t->hi[i] - x);
-  return size < room ? size : room;
+INLINE four size_of(four v) { return four_max(v, -v); }
+
+/* |w| as far as the bounds let a force at x act against it, in units of velocity. */
+INLINE four violation(const tiny *t, int i, four x, four w) {
+  four room = four_choose(w > 0.0, x - four_at(t->lo + i), four_at(t->hi + i) - x);
+  return four_min(size_of(w), four_at(t->scale + i) * room);
 }
 
-static double unit_of(const tiny *t) {
-  double unit = 0.0;
-  for (int i = 0; i < t->n; i++) {
-    double without = violation(t, i, 0.0, -t->b[i]);
-    unit = without > unit ? without : unit;
+INLINE int is_solved(const tiny *t, double tol, double *residual) {
+  four left = four_of(0.0), without = left, forces = left, unsound = left;
+  for (int i = 0; i < t->ld; i += 4) {
+    four x = four_at(t->x + i), w = four_at(t->w + i);
+    left = four_max(violation(t, i, x, w), left);
+    without = four_max(violation(t, i, four_of(0.0), -four_at(t->b + i)), without);
+    forces = four_max(four_at(t->scale + i) * size_of(x), forces);
+    unsound += w * 0.0; /* NaN where w is not finite */
   }
-  return unit > 0.0 ? unit : t->largest_b > 0.0 ? t->largest_b : 1.0;
-}
-
-static int is_solved(const tiny *t, double tol, double unit, double *residual) {
-  double worst = 0.0, largest = 0.0;
-  for (int i = 0; i < t->n; i++) {
-    double left = violation(t, i, t->x[i], t->w[i]), force = t->A[i][i] * fabs(t->x[i]);
-    if (isnan(left)) return 0;
-    worst = left > worst ? left : worst;
-    largest = force > largest ? force : largest;
-  }
+  double worst = four_largest(left), unit = four_largest(without), largest = four_largest(forces);
+  if (unit == 0.0) unit = t->largest_b > 0.0 ? t->largest_b : 1.0;
   *residual = worst / unit;
+  if (!(four_sum(unsound) == 0.0)) return 0;
   return *residual <= tol ||
          (worst <= 8.0 * DBL_EPSILON * largest && *residual <= ROUNDING_EXCUSES);
 }
 
-static void write_solution(const tiny *t, lcplug_solution *to) {
+INLINE void write_solution(const tiny *t, lcplug_solution *to) {
   size_t x_step = to->x_step ? to->x_step : 1, step = to->bounds_step ? to->bounds_step : 1;
   for (int i = 0; i < t->n; i++) {
     to->x[(size_t)i * x_step] = t->x[i];
@@ -218,17 +280,16 @@ static void write_solution(const tiny *t, lcplug_solution *to) {
   }
 }
 
-int lcplug_tiny_solve(const lcplug_problem *p, double tol, lcplug_solution *solution,
-                      lcplug_info *info) {
+INLINE int solve(const lcplug_problem *p, double tol, lcplug_solution *solution, lcplug_info *info) {
   tiny t;
   int steps = 0;
-  if (!p->lo || !p->hi || p->nub || !load(&t, p)) return 0;
+  double residual;
+  if (!load(&t, p)) return 0;
   int first_rows = t.rows;
   if (t.rows && !solve_stage(&t, &steps)) return -1;
   begin_second_stage(&t, p);
   if (t.rows > first_rows && !solve_stage(&t, &steps)) return -1;
-  double residual;
-  if (!is_solved(&t, tol, unit_of(&t), &residual)) return 0;
+  if (!is_solved(&t, tol, &residual)) return 0;
   write_solution(&t, solution);
   *info = (lcplug_info){.status = LCPLUG_SOLVED,
                         .solver = LCPLUG_EXACT,
@@ -237,4 +298,21 @@ int lcplug_tiny_solve(const lcplug_problem *p, double tol, lcplug_solution *solu
                         .factorizations = steps,
                         .residual = residual};
   return 1;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static int solve_avx2(const lcplug_problem *p, double tol,
+                                                      lcplug_solution *solution, lcplug_info *info) {
+  return solve(p, tol, solution, info);
+}
+#endif
+
+int lcplug_tiny_solve(const lcplug_problem *p, double tol, lcplug_solution *solution,
+                      lcplug_info *info) {
+  if (!p->lo || !p->hi) return 0;
+  if (p->n == 3 && !p->nub && lcplug_one_contact_solve(p, tol, solution, info)) return 1;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return solve_avx2(p, tol, solution, info);
+#endif
+  return solve(p, tol, solution, info);
 }
