@@ -37,6 +37,13 @@ static void spread_kept(const box *p, const double *kept, double *v) {
   for (int c = 0; c < p->kept_rows; c++) v[p->kept[c]] = kept[c];
 }
 
+static int list_kept_at(box *p) {
+  p->kept_at = TAKE(p->workspace, int, p->rows);
+  if (!p->kept_at) return 0;
+  for (int c = 0; c < p->kept_rows; c++) p->kept_at[p->kept[c]] = c;
+  return 1;
+}
+
 /* ---- dense ---------------------------------------------------------------------------------------- */
 
 static void dense_apply(const box *p, const double *x, double *y) {
@@ -76,6 +83,34 @@ static void dense_solve(box *p, double *v) {
   spread_kept(p, p->vector, v);
 }
 
+/* A dense trail is one front: all kept rows. */
+static int dense_begin_trails(box *p) { return list_kept_at(p); }
+
+static int dense_make_trail(box *p, int count, const int *at, const double *values, trail *to) {
+  int k = p->kept_rows, padded = lcplug_panel_pad(k), ld = padded + PANEL_PAD;
+  *to = (trail){.count = 1, .value = TAKE(p->workspace, double, ld)};
+  if (!to->value) return 0;
+  memset(to->value, 0, (size_t)padded * sizeof *to->value);
+  for (int i = 0; i < count; i++) to->value[at[i]] = values[i];
+  p->kernels->forward(p->panel, ld, k, p->inverse, to->value);
+  return 1;
+}
+
+static double dense_trail_product(const box *p, const trail *a, const trail *b) {
+  double sum = 0.0;
+  for (int i = 0; i < p->kept_rows; i++) sum += a->value[i] * b->value[i];
+  return sum;
+}
+
+static void dense_add_trails(box *p, int count, const trail *trails, const double *parts, double *v) {
+  int k = p->kept_rows, ld = lcplug_panel_pad(k) + PANEL_PAD;
+  memset(p->vector, 0, (size_t)ld * sizeof *p->vector);
+  for (int t = 0; t < count; t++)
+    for (int i = 0; i < k; i++) p->vector[i] += parts[t] * trails[t].value[i];
+  p->kernels->backward(p->panel, ld, k, p->inverse, p->vector);
+  spread_kept(p, p->vector, v);
+}
+
 static int dense_column_length(const box *p, int i) { return (void)i, p->rows; }
 
 static int dense_column(const box *p, int i, int *rows, double *values) {
@@ -84,8 +119,10 @@ static int dense_column(const box *p, int i, int *rows, double *values) {
   return p->rows;
 }
 
-static const box_matrix dense_matrix = {dense_apply, dense_factor_and_solve, dense_solve,
-                                        dense_column_length, dense_column};
+static const box_matrix dense_matrix = {
+    dense_apply,      dense_factor_and_solve, dense_solve,         dense_begin_trails,
+    dense_make_trail, dense_trail_product,    dense_add_trails,    dense_column_length,
+    dense_column};
 
 /* ---- sparse --------------------------------------------------------------------------------------- */
 
@@ -137,6 +174,26 @@ static void sparse_factor_and_solve(box *p, double *v) {
   sparse_solve(p, v);
 }
 
+static int sparse_begin_trails(box *p) {
+  return list_kept_at(p) && lcplug_trail_begin(&p->maker, p->factor, p->workspace);
+}
+
+/* The rows of a box are in the factor's order, and so are those that are kept. */
+static int sparse_make_trail(box *p, int count, const int *at, const double *values, trail *to) {
+  return lcplug_trail_make(&p->maker, count, at, values, to);
+}
+
+static double sparse_trail_product(const box *p, const trail *a, const trail *b) {
+  return lcplug_trail_product(p->factor, a, b);
+}
+
+static void sparse_add_trails(box *p, int count, const trail *trails, const double *parts, double *v) {
+  memset(p->vector, 0, (size_t)p->kept_rows * sizeof *p->vector);
+  for (int t = 0; t < count; t++) lcplug_trail_add(p->factor, &trails[t], parts[t], p->vector);
+  lcplug_fronts_backward(p->factor, p->factor->factor, p->factor->inverse, p->vector);
+  spread_kept(p, p->vector, v);
+}
+
 static int sparse_column_length(const box *p, int i) {
   return lcplug_cholesky_column_length(p->factor, p->place_of[i]);
 }
@@ -152,8 +209,10 @@ static int sparse_column(const box *p, int i, int *rows, double *values) {
   return count;
 }
 
-static const box_matrix sparse_matrix = {sparse_apply, sparse_factor_and_solve, sparse_solve,
-                                         sparse_column_length, sparse_column};
+static const box_matrix sparse_matrix = {
+    sparse_apply,      sparse_factor_and_solve, sparse_solve,      sparse_begin_trails,
+    sparse_make_trail, sparse_trail_product,    sparse_add_trails, sparse_column_length,
+    sparse_column};
 
 /* ---- the source ----------------------------------------------------------------------------------- */
 

@@ -17,6 +17,7 @@
 #include "layout.h"
 #include "product.h"
 #include "scan.h"
+#include "trail.h"
 
 /* Where a row is believed to be. */
 typedef enum place { AT_LO, INSIDE, AT_HI } place;
@@ -30,6 +31,13 @@ typedef struct box_matrix {
   void (*factor_and_solve)(box *p, double *v);
   /* The same with the factor of the last call. */
   void (*solve)(box *p, double *v);
+  /* With the factor L L' of the last call: L^-1 of a vector with few elements as a trail (at: which of the
+   * kept rows they are, kept_at tells); the product of two trails; and v <- L^-T of the sum of parts of
+   * trails.  begin: before the first of them.  0 if out of memory. */
+  int (*begin_trails)(box *p);
+  int (*make_trail)(box *p, int count, const int *at, const double *values, trail *to);
+  double (*trail_product)(const box *p, const trail *a, const trail *b);
+  void (*add_trails)(box *p, int count, const trail *trails, const double *parts, double *v);
   /* The elements of column i that may not be zero: how many at most, and their rows and values. */
   int (*column_length)(const box *p, int i);
   int (*column)(const box *p, int i, int *rows, double *values);
@@ -53,6 +61,8 @@ struct box {
   double *dx, *clipped, *clipped_w;
   const int *row; /* row of the box -> row in the solver's order */
   int *kept, kept_rows; /* the rows of the last factorization */
+  int *kept_at;         /* row of the box -> which of them it is; for trails */
+  trail_maker maker;
   double *vector;       /* on those */
   /* dense: A, columns of ld numbers, and the factor as one panel */
   const double *dense;

@@ -5,7 +5,9 @@
  *
  *     -A_FF^-1,   A_FF^-1 A_FN,   A_NN - A_NF A_FF^-1 A_FN
  *
- * one solve for each row.  It always starts from the first guess again: a row that joins adds a line. */
+ * With A_FF = L L' these are products of trails, L^-1 e_r of a row r in F and L^-1 A_Fr of one in N, each of
+ * which costs a small part of a solve (trail.h).  The table always starts from the first guess again: a row
+ * that joins adds a line. */
 #include "contested.h"
 
 #include <string.h>
@@ -14,17 +16,11 @@
 
 enum { MOST_ROUNDS = 8 };
 
-/* The elements of a column of A in rows of F. */
-typedef struct sparse_column {
-  int count, *row;
-  double *value;
-} sparse_column;
-
 typedef struct contest {
   box *p;
   int count, *row;             /* the contested rows */
   unsigned char *is_contested; /* row -> 1 or 0 */
-  sparse_column *column;       /* of those in N */
+  trail *trail;                /* of each of them */
   double *table;               /* lower triangle; columns of `ld` numbers */
   size_t ld;
   /* the first guess */
@@ -32,7 +28,10 @@ typedef struct contest {
   unsigned char *place;
   pivoting pivoting;
   double *lo, *hi;             /* its bounds */
-  double *solved;              /* scratch: a vector on all rows */
+  /* scratch: a column of A, which of the kept rows its elements are, and all of it, zeros before and after */
+  int *rows, *at;
+  double *values, *column;
+  double *parts;
 } contest;
 
 static int take_arrays(contest *c) {
@@ -40,16 +39,18 @@ static int take_arrays(contest *c) {
   size_t rows = (size_t)c->p->rows;
   c->ld = MOST_CONTESTED;
   double *squares = TAKE(workspace, double, 2 * c->ld * c->ld);
-  double *lines = TAKE(workspace, double, 6 * c->ld);
-  double *vectors = TAKE(workspace, double, 3 * (rows + PANEL_PAD));
+  double *lines = TAKE(workspace, double, 7 * c->ld);
+  double *vectors = TAKE(workspace, double, 5 * (rows + PANEL_PAD));
   unsigned char *flags = TAKE(workspace, unsigned char, 2 * rows + c->ld);
-  c->row = TAKE(workspace, int, c->ld);
-  c->column = TAKE(workspace, sparse_column, c->ld);
-  if (!squares || !lines || !vectors || !flags || !c->row || !c->column) return 0;
+  int *indices = TAKE(workspace, int, c->ld + 2 * rows);
+  c->trail = TAKE(workspace, trail, c->ld);
+  if (!squares || !lines || !vectors || !flags || !indices || !c->trail) return 0;
   c->table = squares;
-  c->lo = lines + 2 * c->ld, c->hi = lines + 3 * c->ld;
-  c->x = vectors, c->w = c->x + rows + PANEL_PAD, c->solved = c->w + rows + PANEL_PAD;
+  c->lo = lines + 2 * c->ld, c->hi = lines + 3 * c->ld, c->parts = lines + 6 * c->ld;
+  double **of_rows[] = {&c->x, &c->w, &c->values, &c->column};
+  for (size_t k = 0; k < sizeof of_rows / sizeof *of_rows; k++) *of_rows[k] = vectors + k * (rows + PANEL_PAD);
   c->is_contested = flags, c->place = flags + rows;
+  c->row = indices, c->rows = indices + c->ld, c->at = c->rows + rows;
   c->pivoting = (pivoting){.kernels = lcplug_kernels_best(),
                            .ld = (int)c->ld,
                            .table = squares + c->ld * c->ld,
@@ -65,64 +66,47 @@ static int take_arrays(contest *c) {
   memcpy(c->w, c->p->w, rows * sizeof *c->w);
   memcpy(c->place, c->p->place, rows);
   memset(c->is_contested, 0, rows);
-  memset(squares, 0, c->ld * c->ld * sizeof *squares);
-  return 1;
-}
-
-static double dot(const sparse_column *column, const double *v) {
-  double sum = 0.0;
-  for (int k = 0; k < column->count; k++) sum += column->value[k] * v[column->row[k]];
-  return sum;
+  memset(c->column, 0, rows * sizeof *c->column);
+  return c->p->matrix->begin_trails(c->p);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------ */
 
-/* How the contested rows answer to row i of F. */
-static void add_inside(contest *c, int i, double *line) {
-  double *z = c->solved;
-  memset(z, 0, (size_t)c->p->rows * sizeof *z);
-  z[i] = 1.0;
-  c->p->matrix->solve(c->p, z);
-  for (int k = 0; k <= c->count; k++)
-    line[k] = c->place[c->row[k]] == INSIDE ? -z[c->row[k]] : dot(&c->column[k], z);
+/* The trail of row i of F. */
+static int add_inside(contest *c, int i) {
+  const double one = 1.0;
+  return c->p->matrix->make_trail(c->p, 1, &c->p->kept_at[i], &one, &c->trail[c->count]);
 }
 
-/* And to row i of N. */
+/* The trail of row i of N, and what A couples it with. */
 static int add_at_bound(contest *c, int i, double *line) {
   box *p = c->p;
-  sparse_column *own = &c->column[c->count];
-  double *z = c->solved;
-  int length = p->matrix->column_length(p, i), inside = 0;
-  own->row = TAKE(p->workspace, int, length);
-  own->value = TAKE(p->workspace, double, length);
-  if (!own->row || !own->value) return 0;
-  length = p->matrix->column(p, i, own->row, own->value);
-  memset(z, 0, (size_t)p->rows * sizeof *z);
-  for (int k = 0; k < length; k++) z[own->row[k]] = own->value[k];
-  z[i] += p->pull * p->diagonal[i];
-  for (int k = 0; k <= c->count; k++) line[k] = c->place[c->row[k]] == INSIDE ? 0.0 : z[c->row[k]];
+  int length = p->matrix->column(p, i, c->rows, c->values), inside = 0;
+  for (int k = 0; k < length; k++) c->column[c->rows[k]] = c->values[k];
+  c->column[i] += p->pull * p->diagonal[i];
+  for (int k = 0; k <= c->count; k++) line[k] = c->column[c->row[k]];
   for (int k = 0; k < length; k++) {
-    z[own->row[k]] = 0.0;
-    if (c->place[own->row[k]] != INSIDE) continue;
-    own->row[inside] = own->row[k];
-    own->value[inside++] = own->value[k];
+    int row = c->rows[k];
+    c->column[row] = 0.0;
+    if (c->place[row] != INSIDE) continue;
+    c->at[inside] = p->kept_at[row];
+    c->values[inside++] = c->values[k];
   }
-  own->count = inside;
-  for (int k = 0; k < inside; k++) z[own->row[k]] = own->value[k];
-  p->matrix->solve(p, z);
-  for (int k = 0; k <= c->count; k++)
-    if (c->place[c->row[k]] == INSIDE) line[k] = z[c->row[k]];
-    else line[k] -= dot(&c->column[k], z);
-  return 1;
+  return p->matrix->make_trail(p, inside, c->at, c->values, &c->trail[c->count]);
 }
 
 static int add_row(contest *c, int i) {
   double line[MOST_CONTESTED];
-  c->row[c->count] = i;
+  int own = c->count, inside = c->place[i] == INSIDE;
+  c->row[own] = i;
   c->is_contested[i] = 1;
-  if (c->place[i] == INSIDE) add_inside(c, i, line);
-  else if (!add_at_bound(c, i, line)) return 0;
-  for (int k = 0; k <= c->count; k++) c->table[(size_t)k * c->ld + (size_t)c->count] = line[k];
+  if (!(inside ? add_inside(c, i) : add_at_bound(c, i, line))) return 0;
+  for (int k = 0; k <= own; k++) {
+    int both = inside + (c->place[c->row[k]] == INSIDE);
+    double product = c->p->matrix->trail_product(c->p, &c->trail[own], &c->trail[k]);
+    c->table[(size_t)k * c->ld + (size_t)own] =
+        both == 2 ? -product : both == 1 ? product : line[k] - product;
+  }
   c->count++;
   return 1;
 }
@@ -162,17 +146,10 @@ static int solve_table(contest *c) {
 static void take_answer(contest *c) {
   box *p = c->p;
   const pivoting *t = &c->pivoting;
-  double *z = c->solved;
-  memset(z, 0, (size_t)p->rows * sizeof *z);
-  for (int k = 0; k < c->count; k++) {
-    const sparse_column *column = &c->column[k];
-    double moved = t->x[k] - c->x[c->row[k]];
-    if (c->place[c->row[k]] == INSIDE) z[c->row[k]] += t->w[k];
-    else
-      for (int e = 0; e < column->count; e++) z[column->row[e]] -= column->value[e] * moved;
-  }
-  p->matrix->solve(p, z);
-  for (int i = 0; i < p->rows; i++) p->x[i] = c->x[i] + z[i];
+  for (int k = 0; k < c->count; k++)
+    c->parts[k] = c->place[c->row[k]] == INSIDE ? t->w[k] : c->x[c->row[k]] - t->x[k];
+  p->matrix->add_trails(p, c->count, c->trail, c->parts, p->dx);
+  for (int i = 0; i < p->rows; i++) p->x[i] = c->x[i] + p->dx[i];
   for (int k = 0; k < c->count; k++) {
     p->x[c->row[k]] = t->x[k];
     p->place[c->row[k]] = t->place[k];
