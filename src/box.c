@@ -13,6 +13,11 @@ static const double TINY_PIVOT = 1e-14;
 /* In units of the residual. */
 static const double NEGLIGIBLE = 1e-14;
 
+/* A row with so many times its diagonal element added does not move. */
+static const double BLOCK = 1e20;
+/* Of all rows: so many have to be kept. */
+static const double WORTH_BLOCKING = 0.25;
+
 static double clip(double value, double lo, double hi) {
   double raised = value < lo ? lo : value;
   return raised > hi ? hi : raised;
@@ -156,10 +161,28 @@ static void choose_rows(box *p) {
   list_kept(p);
 }
 
-/* A box has its rows in the factor's order: where all are kept there is nothing to move. */
+static void choose_all_rows(box *p) {
+  if (p->kept_rows == p->rows) return;
+  for (int k = 0; k < p->rows; k++) p->keep_all[p->place_of[k]] = 1;
+  lcplug_cholesky_select(p->factor, p->keep_all);
+  memset(p->chosen, 1, (size_t)p->rows);
+  for (int k = 0; k < p->rows; k++) p->kept[k] = k;
+  p->kept_rows = p->rows;
+}
+
+static int count_kept(const box *p) {
+  int kept = 0;
+  for (int k = 0; k < p->rows; k++) kept += p->keep[k];
+  return kept;
+}
+
+/* A box has its rows in the factor's order: where all are in it there is nothing to move.  Rows that nothing
+ * can move have moved by rounding error of the least. */
 static void sparse_solve(box *p, double *v) {
   if (p->kept_rows == p->rows) {
     lcplug_cholesky_solve(p->factor, v);
+    for (int k = 0; k < p->rows && p->blocked; k++)
+      if (!p->keep[k]) v[k] = 0.0;
     return;
   }
   gather_kept(p, v, p->vector);
@@ -167,9 +190,16 @@ static void sparse_solve(box *p, double *v) {
   spread_kept(p, p->vector, v);
 }
 
+/* Rows that are not kept are left out of the factor, or blocked in it: to leave them out saves
+ * arithmetic, but A has to be put together anew. */
 static void sparse_factor_and_solve(box *p, double *v) {
-  if (memcmp(p->chosen, p->keep, (size_t)p->rows)) choose_rows(p);
+  int kept = count_kept(p);
+  p->blocked = kept < p->rows && kept >= WORTH_BLOCKING * p->rows;
+  if (p->blocked) choose_all_rows(p);
+  else if (memcmp(p->chosen, p->keep, (size_t)p->rows)) choose_rows(p);
   gather_kept(p, p->extra, p->extra_kept);
+  for (int k = 0; k < p->rows && p->blocked; k++)
+    if (!p->keep[k]) p->extra_kept[k] = BLOCK * p->diagonal[k];
   lcplug_cholesky_factor(p->factor, p->extra_kept);
   sparse_solve(p, v);
 }
@@ -192,6 +222,8 @@ static void sparse_add_trails(box *p, int count, const trail *trails, const doub
   for (int t = 0; t < count; t++) lcplug_trail_add(p->factor, &trails[t], parts[t], p->vector);
   lcplug_fronts_backward(p->factor, p->factor->factor, p->factor->inverse, p->vector);
   spread_kept(p, p->vector, v);
+  for (int k = 0; k < p->rows && p->blocked; k++)
+    if (!p->keep[k]) v[k] = 0.0;
 }
 
 static int sparse_column_length(const box *p, int i) {

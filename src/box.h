@@ -75,6 +75,7 @@ struct box {
   const int *place_of; /* row of the box -> place in the factor, and back, -1: not of the box */
   int *row_of;
   unsigned char *keep_all, *chosen; /* chosen: what the factor's present subset is */
+  int blocked;                      /* rows that are not kept are in it, but cannot move */
   double *extra_kept;
 };
 
