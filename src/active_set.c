@@ -19,9 +19,17 @@ static const double LEAST_PROGRESS = 0.65;
  * needs no factor of its own. */
 static const double REFINE = 1e-13, CLEAN = 1e-12;
 enum { REFINEMENTS = 2 };
-/* So few changes that rounding may be the reason; so few that to contest them is cheaper than another
- * step; and how often that is tried. */
-enum { NEARLY_NONE = 2, FEW = 8, MOST_CONTESTS = 4 };
+/* So few changes that rounding may be the reason; and how often rows are contested. */
+enum { NEARLY_NONE = 2, MOST_CONTESTS = 4 };
+
+/* Changes that it is cheaper to contest than to take another step for, and so many that it is dearer to
+ * contest them than to leave them to the interior point. */
+static int few_changes(const box *p) { return 8 + p->rows / 256; }
+
+static int many_changes(const box *p) {
+  int many = 16 + p->rows / 16;
+  return many < MOST_CONTESTED ? many : MOST_CONTESTED;
+}
 
 static int count_misplaced(const box *p) {
   int count = 0;
@@ -94,10 +102,10 @@ int lcplug_active_set(box *p, iteration *it, int steps, double promising) {
       changes = count_misplaced(p);
       if (lcplug_box_observe(p, it)) return it->status == LCPLUG_SOLVED;
     }
-    if (changes > FEW && changes <= most) {
+    if (changes > few_changes(p) && changes <= most) {
       lcplug_guess_places(p);
     } else {
-      if (!changes || changes > MOST_CONTESTED || !contests--) break;
+      if (!changes || changes > many_changes(p) || !contests--) break;
       if (contest(p, &possible) && lcplug_box_observe(p, it)) return it->status == LCPLUG_SOLVED;
     }
     /* Progress nearly halves the changes from step to step; a method that will cycle does not. */

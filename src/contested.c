@@ -28,9 +28,7 @@ typedef struct contest {
   unsigned char *place;
   pivoting pivoting;
   double *lo, *hi;             /* its bounds */
-  /* scratch: a column of A, which of the kept rows its elements are, and all of it, zeros before and after */
-  int *rows, *at;
-  double *values, *column;
+  double *column;              /* scratch: of A, zeros before and after */
   double *parts;
 } contest;
 
@@ -40,17 +38,15 @@ static int take_arrays(contest *c) {
   c->ld = MOST_CONTESTED;
   double *squares = TAKE(workspace, double, 2 * c->ld * c->ld);
   double *lines = TAKE(workspace, double, 7 * c->ld);
-  double *vectors = TAKE(workspace, double, 5 * (rows + PANEL_PAD));
+  double *vectors = TAKE(workspace, double, 3 * (rows + PANEL_PAD));
   unsigned char *flags = TAKE(workspace, unsigned char, 2 * rows + c->ld);
-  int *indices = TAKE(workspace, int, c->ld + 2 * rows);
+  c->row = TAKE(workspace, int, c->ld);
   c->trail = TAKE(workspace, trail, c->ld);
-  if (!squares || !lines || !vectors || !flags || !indices || !c->trail) return 0;
+  if (!squares || !lines || !vectors || !flags || !c->row || !c->trail) return 0;
   c->table = squares;
   c->lo = lines + 2 * c->ld, c->hi = lines + 3 * c->ld, c->parts = lines + 6 * c->ld;
-  double **of_rows[] = {&c->x, &c->w, &c->values, &c->column};
-  for (size_t k = 0; k < sizeof of_rows / sizeof *of_rows; k++) *of_rows[k] = vectors + k * (rows + PANEL_PAD);
+  c->x = vectors, c->w = c->x + rows + PANEL_PAD, c->column = c->w + rows + PANEL_PAD;
   c->is_contested = flags, c->place = flags + rows;
-  c->row = indices, c->rows = indices + c->ld, c->at = c->rows + rows;
   c->pivoting = (pivoting){.kernels = lcplug_kernels_best(),
                            .ld = (int)c->ld,
                            .table = squares + c->ld * c->ld,
@@ -81,18 +77,22 @@ static int add_inside(contest *c, int i) {
 /* The trail of row i of N, and what A couples it with. */
 static int add_at_bound(contest *c, int i, double *line) {
   box *p = c->p;
-  int length = p->matrix->column(p, i, c->rows, c->values), inside = 0;
-  for (int k = 0; k < length; k++) c->column[c->rows[k]] = c->values[k];
+  int most = p->matrix->column_length(p, i), inside = 0;
+  int *rows = TAKE(p->workspace, int, most);
+  double *values = TAKE(p->workspace, double, most);
+  if (!rows || !values) return 0;
+  int length = p->matrix->column(p, i, rows, values);
+  for (int k = 0; k < length; k++) c->column[rows[k]] = values[k];
   c->column[i] += p->pull * p->diagonal[i];
   for (int k = 0; k <= c->count; k++) line[k] = c->column[c->row[k]];
   for (int k = 0; k < length; k++) {
-    int row = c->rows[k];
+    int row = rows[k];
     c->column[row] = 0.0;
     if (c->place[row] != INSIDE) continue;
-    c->at[inside] = p->kept_at[row];
-    c->values[inside++] = c->values[k];
+    rows[inside] = p->kept_at[row];
+    values[inside++] = values[k];
   }
-  return p->matrix->make_trail(p, inside, c->at, c->values, &c->trail[c->count]);
+  return p->matrix->make_trail(p, inside, rows, values, &c->trail[c->count]);
 }
 
 static int add_row(contest *c, int i) {

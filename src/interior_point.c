@@ -8,7 +8,8 @@
  * and solves with it several times: for the predictor (mu 0), for Mehrotra's corrector, and for one of
  * Gondzio's correctors, which pull products that a longer step would unbalance back to the others.
  *
- * As soon as two looks agree on which rows are at a bound the active set tries to finish.
+ * As soon as two looks agree, but for a few rows, on which ones are at a bound the active set tries to
+ * finish.
  *
  * The loops over the rows are compiled twice, for any processor and for AVX2, and pass over memory as
  * seldom as they can: a solve of a sparse system costs no more than a few of them.  Without fused
@@ -20,9 +21,15 @@
 #include "box.h"
 #include "four.h"
 
-/* In units of the first mu: from here on it is worth looking where the rows are; from here on the active
- * set may try to finish; from here on steps that bring nothing are counted; here nothing is left. */
-static const double LOOKING_MU = 1e-6, CROSSOVER_MU = 1e-8, IDLE_MU = 1e-22, LEAST_MU = 1e-30;
+/* In units of the first mu: from here on it is worth looking where the rows are; from here on an iterate
+ * may be an answer; from here on steps that bring nothing are counted; here nothing is left. */
+static const double LOOKING_MU = 1e-3, JUDGING_MU = 1e-6, IDLE_MU = 1e-22, LEAST_MU = 1e-30;
+/* Between two tries of the active set mu falls by this. */
+static const double NEXT_TRY = 1e-5;
+/* The active set tries to finish when no more than this part of the rows, and a few, have changed their
+ * places since the last look; it goes on if its first guess has no more than that part of them wrong. */
+static const double SETTLED = 1.0 / 128.0, PROMISING = 1.0 / 32.0;
+enum { SETTLED_ROWS = 2, PROMISING_ROWS = 16 };
 /* Of the diagonal, added to what is factorized: keeps a singular A from dropping pivots. */
 static const double BARRIER_TRACE = 1e-11;
 /* What a plain step makes of mu. */
@@ -376,7 +383,19 @@ static void polish(interior *v, iteration *it) {
 
 /* Whether this iterate is worth judging: far from the end none is the best one, unless it is the last. */
 static int is_worth_judging(const interior *v, const progress *g, const iteration *it) {
-  return v->mu < LOOKING_MU * g->first_mu || (it->deadline < INFINITY && lcplug_now() > it->deadline);
+  return v->mu < JUDGING_MU * g->first_mu || (it->deadline < INFINITY && lcplug_now() > it->deadline);
+}
+
+/* Whether the rows have found their places, but for a few. */
+static int is_settled(interior *v, const progress *g) {
+  if (v->mu > LOOKING_MU * g->first_mu) return 0;
+  return look(v) <= SETTLED * v->p->rows + SETTLED_ROWS && v->mu < NEXT_TRY * g->tried_mu;
+}
+
+/* The active set from the places that there are; 1 when it has solved the problem. */
+static int finish(interior *v, iteration *it) {
+  double promising = PROMISING + PROMISING_ROWS / (double)v->p->rows;
+  return lcplug_active_set(v->p, it, CROSSOVER_STEPS, promising);
 }
 
 lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_workspace *workspace) {
@@ -386,6 +405,7 @@ lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_work
   begin(&v);
   progress g = {.first_mu = v.mu, .tried_mu = INFINITY, .residual = INFINITY};
   for (int step = 0; step < steps; step++) {
+    int last = 0;
     if (v.followed >= FOLLOWED_STEPS) show(&v);
     if (is_worth_judging(&v, &g, it)) {
       if (v.followed) show(&v);
@@ -393,13 +413,12 @@ lcplug_error lcplug_interior_point(box *p, iteration *it, int steps, lcplug_work
         polish(&v, it);
         return LCPLUG_OK;
       }
-      int changes = look(&v), last = is_at_end(&g, &v, it->residual);
-      int settled = changes <= 0 && v.mu < CROSSOVER_MU * g.first_mu && v.mu < 1e-3 * g.tried_mu;
-      if (last || settled) {
-        if (lcplug_active_set(p, it, CROSSOVER_STEPS, 1.0) || last) return LCPLUG_OK;
-        if (it->status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
-        g.tried_mu = v.mu;
-      }
+      last = is_at_end(&g, &v, it->residual);
+    }
+    if (is_settled(&v, &g) || last) {
+      if (v.followed) show(&v);
+      if (finish(&v, it) || last || it->status == LCPLUG_TIME_LIMIT) return LCPLUG_OK;
+      g.tried_mu = v.mu;
     }
     it->factorizations++;
     if (advance(&v) < 1e-6 && !recover(&g, &v)) break;

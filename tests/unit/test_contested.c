@@ -123,6 +123,48 @@ START_TEST(test_wrong_rows_are_put_right) {
 }
 END_TEST
 
+/* Products of trails are elements of the inverse, and their sum is carried on to a solution: with few rows
+ * kept, which leaves the others out of the factor, and with many, which blocks them in it. */
+START_TEST(test_trails_are_half_of_a_solve) {
+  rng r = {31};
+  for (int dense = 0; dense < 2; dense++)
+    for (int part = 1; part <= 10; part += 3) {
+      bench t;
+      open_bench(&t, contacts_in_a_box(&r, 60, 0.05), dense);
+      box *p = &t.box;
+      for (int i = 0; i < p->rows; i++) p->place[i] = rng_below(&r, 10) < part ? INSIDE : AT_LO;
+      p->place[0] = p->place[p->rows - 1] = INSIDE;
+      factorize_guess(p);
+      ck_assert(p->matrix->begin_trails(p));
+      int rows[2] = {0, p->rows - 1};
+      for (int again = 0; again < 20; again++) {
+        trail half[2];
+        double one = 1.0, parts[2] = {2.0, -3.0};
+        for (int k = 0; k < 2; k++)
+          ck_assert(p->matrix->make_trail(p, 1, &p->kept_at[rows[k]], &one, &half[k]));
+        double *v = calloc((size_t)p->rows + 4, sizeof *v), *sum = calloc((size_t)p->rows + 4, sizeof *sum);
+        v[rows[0]] = 1.0;
+        p->matrix->solve(p, v);
+        double size = fabs(v[rows[0]]);
+        ck_assert_double_le(fabs(p->matrix->trail_product(p, &half[0], &half[0]) - v[rows[0]]), 1e-12 * size);
+        ck_assert_double_le(fabs(p->matrix->trail_product(p, &half[0], &half[1]) - v[rows[1]]), 1e-12 * size);
+        memset(v, 0, (size_t)p->rows * sizeof *v);
+        v[rows[0]] += parts[0], v[rows[1]] += parts[1];
+        p->matrix->solve(p, v);
+        p->matrix->add_trails(p, 2, half, parts, sum);
+        for (int i = 0; i < p->rows; i++) {
+          ck_assert_double_le(fabs(sum[i] - v[i]), 1e-11 * size);
+          if (p->place[i] != INSIDE) ck_assert(sum[i] == 0.0 && v[i] == 0.0);
+        }
+        do rows[again % 2] = rng_below(&r, p->rows);
+        while (p->place[rows[again % 2]] != INSIDE);
+        free(v), free(sum);
+      }
+      close_bench(&t);
+    }
+}
+END_TEST
+
 /* A pull towards a centre is part of the matrix. */
 START_TEST(test_pull_counts) {
   rng r = {19};
@@ -161,6 +203,7 @@ int main(void) {
   Suite *suite = suite_create("contested");
   TCase *c = support_case(suite, "contested");
   tcase_add_loop_test(c, test_wrong_rows_are_put_right, 0, 3);
+  tcase_add_test(c, test_trails_are_half_of_a_solve);
   tcase_add_test(c, test_pull_counts);
   tcase_add_test(c, test_too_many_are_refused);
   return support_run(suite);
