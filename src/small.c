@@ -25,8 +25,12 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { MOST_STEPS = 8, PATIENCE = 2, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 60 };
+enum { MOST_STEPS = 8, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 60 };
 
+/* What a step that gets on makes of the number of wrong rows, at most; others try the patience, which is
+ * shorter with many rows, as a step is dearer then. */
+static const double PROGRESS = 0.8;
+enum { PATIENCE = 2, MANY_ROWS = 60, PATIENCE_WITH_MANY = 1 };
 /* A pivot that has lost this much of its diagonal element makes the matrix singular. */
 static const double TINY_PIVOT = 1e-13;
 /* In units of the residual: w of the rows inside that calls for a second correction, and an answer of
@@ -435,7 +439,8 @@ INLINE double stage_residual(const small *s, double unit) {
 /* Runs the active set until the guess repeats itself; 0 if it does not look as if it would.  On entry w
  * belongs to x, on exit both belong to the places. */
 INLINE int run_active_set(small *s, double unit) {
-  int fewest = s->rows + 1, patience = PATIENCE;
+  int whole_patience = s->n > MANY_ROWS ? PATIENCE_WITH_MANY : PATIENCE;
+  int fewest = s->rows + 1, patience = whole_patience;
   if (s->rows == 1) {
     solve_one_row(s);
     s->steps++;
@@ -458,7 +463,8 @@ INLINE int run_active_set(small *s, double unit) {
       wrong = count_wrong(s);
       if (wrong == 0) return 1;
     }
-    if (wrong < fewest) fewest = wrong, patience = PATIENCE;
+    if (wrong < PROGRESS * fewest) patience = whole_patience;
+    if (wrong < fewest) fewest = wrong;
     if (!s->settles || patience-- == 0 || step == MOST_STEPS) return 0;
     move_all(s);
   }
