@@ -1,8 +1,8 @@
 /* one_contact.c - see one_contact.h.
  *
- * friction=ode in three rows, every number in a register: the normal force is a division, and with the
- * bounds that it gives a few active sets are tried.  A row at its bound stays in the 3 x 3 system as the
- * equation x = bound, so that nothing has to be put together or taken apart. */
+ * friction=ode in three rows, every number in a register: the normal force is a division, and
+ * with the bounds that it gives a few active sets are tried.  A row at its bound stays in the 3
+ * x 3 system as the equation x = bound, so that nothing has to be put together or taken apart. */
 #include "one_contact.h"
 
 #include <math.h>
@@ -37,7 +37,8 @@ static inline int load(contact *c, const lcplug_problem *p) {
   c->a00 = first[0], c->a10 = second[0], c->a11 = second[1];
   c->a20 = third[0], c->a21 = third[1], c->a22 = third[2];
   for (int i = 0; i < 3; i++) c->b[i] = p->b[(size_t)i * p->b_step];
-  double sum = ((c->a00 + c->a10) + (c->a11 + c->a20)) + ((c->a21 + c->a22) + (c->b[0] + c->b[1])) + c->b[2];
+  double sum = (c->a00 + c->a10) + (c->a11 + c->a20) + (c->a21 + c->a22);
+  sum += c->b[0] + c->b[1] + c->b[2];
   return c->a00 > 0.0 && c->a11 > 0.0 && c->a22 > 0.0 && isfinite(sum);
 }
 
@@ -69,7 +70,8 @@ static inline int solve_places(contact *c) {
     in[i] = inside ? 1.0 : 0.0;
     v[i] = inside ? 0.0 : c->place[i] == AT_LO ? c->lo[i] : c->hi[i];
   }
-  double d0 = in[0] != 0.0 ? c->a00 : 1.0, d1 = in[1] != 0.0 ? c->a11 : 1.0, d2 = in[2] != 0.0 ? c->a22 : 1.0;
+  double d0 = in[0] != 0.0 ? c->a00 : 1.0, d1 = in[1] != 0.0 ? c->a11 : 1.0;
+  double d2 = in[2] != 0.0 ? c->a22 : 1.0;
   double e10 = in[1] * in[0] * c->a10, e20 = in[2] * in[0] * c->a20, e21 = in[2] * in[1] * c->a21;
   double r0 = in[0] * (c->b[0] - c->a10 * v[1] - c->a20 * v[2]) + v[0];
   double r1 = in[1] * (c->b[1] - c->a10 * v[0] - c->a21 * v[2]) + v[1];
@@ -100,20 +102,28 @@ static inline int solve_with_friction(contact *c) {
   return 0;
 }
 
-static inline double bound_of(double mu, double normal) { return mu == 0.0 ? 0.0 : fabs(mu) * normal; }
+static inline double bound_of(double mu, double normal) {
+  return mu == 0.0 ? 0.0 : fabs(mu) * normal;
+}
 
-/* |w| as far as the bounds let a force at x act against it. */
-static inline double violation(const contact *c, int i, double d, double x, double w) {
+/* |w| of a row as far as its bounds let a force at x act against it. */
+static inline double violation_of(const contact *c, int i, double d, double x, double w) {
   double size = fabs(w), room = d * (w > 0.0 ? x - c->lo[i] : c->hi[i] - x);
   return size < room ? size : room;
 }
 
+/* The worst of the three. */
+static inline double violation(const contact *c, double x0, double x1, double x2, double w0,
+                               double w1, double w2) {
+  return largest_of(violation_of(c, 0, c->a00, x0, w0), violation_of(c, 1, c->a11, x1, w1),
+                    violation_of(c, 2, c->a22, x2, w2));
+}
+
 static inline double residual_of(const contact *c) {
-  double size = largest_of(fabs(c->b[0]), fabs(c->b[1]), fabs(c->b[2]));
-  double without = largest_of(violation(c, 0, c->a00, 0.0, -c->b[0]), violation(c, 1, c->a11, 0.0, -c->b[1]),
-                              violation(c, 2, c->a22, 0.0, -c->b[2]));
-  double left = largest_of(violation(c, 0, c->a00, c->x[0], c->w[0]), violation(c, 1, c->a11, c->x[1], c->w[1]),
-                           violation(c, 2, c->a22, c->x[2], c->w[2]));
+  const double *b = c->b, *x = c->x, *w = c->w;
+  double size = largest_of(fabs(b[0]), fabs(b[1]), fabs(b[2]));
+  double without = violation(c, 0.0, 0.0, 0.0, -b[0], -b[1], -b[2]);
+  double left = violation(c, x[0], x[1], x[2], w[0], w[1], w[2]);
   return left == 0.0 ? 0.0 : left / (without > 0.0 ? without : size);
 }
 

@@ -1,15 +1,17 @@
-/* small_contest_body.h - the last wrong rows of a guess, settled among themselves; a part of small.c.
+/* small_contest_body.h - the last wrong rows of a guess, settled among themselves; a part of
+ * small.c.
  *
- * The dense sister of contested.c.  When a guess has few rows wrong the next one may have others wrong, and
- * each costs a factorization.  With the factor of this one the wrong rows are a small problem of their
- * own, which principal pivoting solves; rows that its answer pushes out of their places join them.
+ * The dense sister of contested.c.  When a guess has few rows wrong the next one may have others
+ * wrong, and each costs a factorization.  With the factor of this one the wrong rows are a small
+ * problem of their own, which principal pivoting solves; rows that its answer pushes out of
+ * their places join them.
  *
  * F being the rows inside and N those at a bound, with A_FF = L L' and
  *
  *     y_r = L^-1 e_r  for a row of F,     y_r = L^-1 A_Fr  for one of N,
  *
- * the table of pivoting.c has the elements  -y_r y_s,  y_r y_s  and  A_rs - y_r y_s : half of a solve for
- * each row.  It always starts from the first guess again. */
+ * the table of pivoting.c has the elements  -y_r y_s,  y_r y_s  and  A_rs - y_r y_s : half of a
+ * solve for each row.  It always starts from the first guess again. */
 
 enum { MOST_SETTLED = 24, MOST_ROUNDS = 8 };
 /* In units of w: what does not count as wrong. */
@@ -18,7 +20,7 @@ static const double WRONG = 1e-12;
 typedef struct contest {
   int count, row[MOST_SETTLED]; /* the contested rows */
   double *y[MOST_SETTLED];
-  double *elements;             /* of their table, lower triangle; columns of MOST_SETTLED numbers */
+  double *elements; /* of their table, lower triangle; columns of MOST_SETTLED numbers */
   pivoting table;
   double *lo, *hi;              /* its bounds */
   /* the guess */
@@ -89,7 +91,8 @@ INLINE void add_contested(const small *s, contest *c, int row) {
   for (int k = 0; k <= own; k++) {
     int inside = (c->place[row] == INSIDE) + (c->place[c->row[k]] == INSIDE);
     double yy = product(c->y[own], c->y[k], length);
-    c->elements[k * MOST_SETTLED + own] = inside == 2 ? -yy : inside == 1 ? yy : column[c->row[k]] - yy;
+    c->elements[k * MOST_SETTLED + own] =
+        inside == 2 ? -yy : inside == 1 ? yy : column[c->row[k]] - yy;
   }
 }
 
@@ -100,7 +103,8 @@ INLINE int is_clearly_wrong(const small *s, int i, double unit) {
   return d * (s->lo[i] - s->x[i]) > little || d * (s->x[i] - s->hi[i]) > little;
 }
 
-/* Rows that are not where they should be join the contested ones.  Returns how many did, -1: too many. */
+/* Rows that are not where they should be join the contested ones.  Returns how many did, -1: too
+ * many. */
 INLINE int add_misplaced(const small *s, contest *c) {
   int joined = 0;
   for (int k = 0; k < s->rows; k++) {
@@ -127,8 +131,8 @@ INLINE int solve_table(const small *s, contest *c) {
   return lcplug_pivoting_mend(t);
 }
 
-/* x and w at the table's answer: A_FF x_F changes by w of the rows that have left F and by what the rows of
- * N push. */
+/* x and w at the table's answer: A_FF x_F changes by w of the rows that have left F and by what
+ * the rows of N push. */
 INLINE void take_answer(small *s, const contest *c) {
   const pivoting *t = &c->table;
   int count = s->kept_rows, length = lcplug_panel_pad(count), ld = length + PANEL_PAD;
@@ -166,8 +170,8 @@ INLINE int settle_rounds(small *s, contest *c) {
   return 0;
 }
 
-/* On entry the factor, x and w belong to the places.  1: every row is where its place says, as far as this x
- * and w can tell.  0: x, w and the places are what they were. */
+/* On entry the factor, x and w belong to the places.  1: every row is where its place says, as
+ * far as this x and w can tell.  0: x, w and the places are what they were. */
 INLINE int settle(small *s, double unit) {
   workspace_mark mark = lcplug_mark(s->workspace);
   contest c;

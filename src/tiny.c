@@ -1,11 +1,11 @@
 /* tiny.c - see tiny.h.
  *
- * The method of small.c with all of its arrays on the stack, in fours, and the factorization written out:
- * for a dozen rows, setting up anything costs more than solving.  Where active sets do not settle after
- * a few steps pivoting.c puts the wrong rows right one by one.
+ * The method of small.c with all of its arrays on the stack, in fours, and the factorization
+ * written out: for a dozen rows, setting up anything costs more than solving.  Where active sets
+ * do not settle after a few steps pivoting.c puts the wrong rows right one by one.
  *
- * All of it is compiled twice, for any processor and for AVX2; without fused products both give the
- * same bits. */
+ * All of it is compiled twice, for any processor and for AVX2; without fused products both give
+ * the same bits. */
 #include "tiny.h"
 
 #include <float.h>
@@ -34,7 +34,8 @@ typedef struct tiny {
   double largest_b;
 } tiny;
 
-/* Copies everything; the rows without findex make stage one.  Whether A and b are finite w will tell. */
+/* Copies everything; the rows without findex make stage one.  Whether A and b are finite w will
+ * tell. */
 INLINE int load(tiny *t, const lcplug_problem *p) {
   unsigned frictions = 0, normals = 0, unusual = 0; /* one bit a row */
   int n = p->n;
@@ -117,7 +118,8 @@ INLINE int count_wrong(const tiny *t) {
   return wrong;
 }
 
-/* x_F -= A_FF^-1 w_F by L D L', column by column, the forward substitution on the way.  0 if singular. */
+/* x_F -= A_FF^-1 w_F by L D L', column by column, the forward substitution on the way.  0 if
+ * singular. */
 INLINE int correct(tiny *t, const int *kept, int count) {
   double M[N][N] ALIGNED, z[N] ALIGNED, inverse[N];
   int ld = (count + 3) & -4;
@@ -280,7 +282,8 @@ INLINE void write_solution(const tiny *t, lcplug_solution *to) {
   }
 }
 
-INLINE int solve(const lcplug_problem *p, double tol, lcplug_solution *solution, lcplug_info *info) {
+INLINE int solve(const lcplug_problem *p, double tol, lcplug_solution *solution,
+                 lcplug_info *info) {
   tiny t;
   int steps = 0;
   double residual;
@@ -302,7 +305,8 @@ INLINE int solve(const lcplug_problem *p, double tol, lcplug_solution *solution,
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static int solve_avx2(const lcplug_problem *p, double tol,
-                                                      lcplug_solution *solution, lcplug_info *info) {
+                                                      lcplug_solution *solution,
+                                                      lcplug_info *info) {
   return solve(p, tol, solution, info);
 }
 #endif

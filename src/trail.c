@@ -40,7 +40,8 @@ static int take_trail(const trail_maker *m, int lowest, int highest, trail *t) {
   int count = 0, values = 0;
   for (int k = lowest; k <= highest; k++)
     if (m->is_on_it[k]) count++, values += m->c->now[k].pivots;
-  *t = (trail){.supernode = TAKE(m->workspace, int, count), .value = TAKE(m->workspace, double, values + 1)};
+  *t = (trail){.supernode = TAKE(m->workspace, int, count),
+               .value = TAKE(m->workspace, double, values + 1)};
   return t->supernode && t->value;
 }
 

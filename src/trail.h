@@ -1,8 +1,8 @@
 /* trail.h - L^-1 of a vector with few elements.
  *
- * The element of a row reaches only the rows above it in the elimination tree, so only the supernodes on
- * the way from there to the root take part: a small part of a solve.  With L L' = A, products of trails
- * are elements of A^-1 and of what A^-1 is multiplied by on both sides. */
+ * The element of a row reaches only the rows above it in the elimination tree, so only the
+ * supernodes on the way from there to the root take part: a small part of a solve.  With L L' =
+ * A, products of trails are elements of A^-1 and of what A^-1 is multiplied by on both sides. */
 #ifndef LCPLUG_TRAIL_H
 #define LCPLUG_TRAIL_H
 

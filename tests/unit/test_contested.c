@@ -1,7 +1,7 @@
 /* test_contested.c - rows that were put in the wrong place find the right one among themselves.
  *
- * A box is solved, some of its rows are moved to wrong places, and the factor of that guess is all that
- * lcplug_settle_contested gets.  Its answer is judged by the conditions of a solution. */
+ * A box is solved, some of its rows are moved to wrong places, and the factor of that guess is
+ * all that lcplug_settle_contested gets.  Its answer is judged by the conditions of a solution. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,8 +123,9 @@ START_TEST(test_wrong_rows_are_put_right) {
 }
 END_TEST
 
-/* Products of trails are elements of the inverse, and their sum is carried on to a solution: with few rows
- * kept, which leaves the others out of the factor, and with many, which blocks them in it. */
+/* Products of trails are elements of the inverse, and their sum is carried on to a solution:
+ * with few rows kept, which leaves the others out of the factor, and with many, which blocks
+ * them in it. */
 START_TEST(test_trails_are_half_of_a_solve) {
   rng r = {31};
   for (int dense = 0; dense < 2; dense++)
@@ -142,12 +143,15 @@ START_TEST(test_trails_are_half_of_a_solve) {
         double one = 1.0, parts[2] = {2.0, -3.0};
         for (int k = 0; k < 2; k++)
           ck_assert(p->matrix->make_trail(p, 1, &p->kept_at[rows[k]], &one, &half[k]));
-        double *v = calloc((size_t)p->rows + 4, sizeof *v), *sum = calloc((size_t)p->rows + 4, sizeof *sum);
+        double *v = calloc((size_t)p->rows + 4, sizeof *v);
+        double *sum = calloc((size_t)p->rows + 4, sizeof *sum);
         v[rows[0]] = 1.0;
         p->matrix->solve(p, v);
         double size = fabs(v[rows[0]]);
-        ck_assert_double_le(fabs(p->matrix->trail_product(p, &half[0], &half[0]) - v[rows[0]]), 1e-12 * size);
-        ck_assert_double_le(fabs(p->matrix->trail_product(p, &half[0], &half[1]) - v[rows[1]]), 1e-12 * size);
+        for (int k = 0; k < 2; k++) {
+          double product = p->matrix->trail_product(p, &half[0], &half[k]);
+          ck_assert_double_le(fabs(product - v[rows[k]]), 1e-12 * size);
+        }
         memset(v, 0, (size_t)p->rows * sizeof *v);
         v[rows[0]] += parts[0], v[rows[1]] += parts[1];
         p->matrix->solve(p, v);
