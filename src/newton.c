@@ -1,8 +1,9 @@
 /* newton.c - Newton's method along a path of smoothed conditions; see path.h.
  *
  * Every step costs one factorization.  For friction=cone, whose problem is convex, the path leads to
- * the answer.  Exact Coulomb friction and pyramids are not convex, and their path may turn back.  Most
- * problems are solved by a hasty try all the same.  For the others, in this order,
+ * the answer.  Exact Coulomb friction and pyramids are not convex, and their path may turn back.  Where that
+ * happens at a few contacts these are mended by themselves (mend.h), and most problems are solved by a hasty
+ * try.  For the others, in this order,
  *
  *     the first part of the way is gone with the cone, De Saxce's term taken from the step before, and from
  *     there on exactly; where that fails the cone is followed further before the next try;
@@ -14,9 +15,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "mend.h"
 #include "path.h"
 
-enum { HASTY_STEPS = 30, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
+enum { HASTY_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80, MOST_MENDS = 10 };
+/* And of the small problem that mends a few contacts. */
+enum { FEW_HASTY_STEPS = 30, FEW_BEND_STEPS = 300 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
@@ -39,12 +43,25 @@ static const double PULL = 1e-6, STRONG_PULL = 1e-2, LESS = 0.1, MORE = 5.0;
 static const double PULLED_EPS = 100.0, PULLED_GOAL = 1e-10;
 enum { PULLS = 20, PULL_STEPS = 60, PULLED_BEND_STEPS = 1000, MOST_PULLED_STEPS = 4000 };
 
-/* A few stiff steps are all that most problems need. */
+static mend_solver solve_few;
+
+/* By eps; where that jams at a few contacts, mended and on. */
+static int follow(path *p, manner how) {
+  int last = p->steps + how.steps;
+  for (int mends = p->few ? 0 : MOST_MENDS;; mends--) {
+    if (lcplug_path_follow(p, how)) return 1;
+    how.steps = last - p->steps;
+    if (!mends || !p->jammed || how.steps <= 0 || !lcplug_mend(p, solve_few, p->workspace)) return 0;
+  }
+}
+
+/* Stiff steps are all that most problems need. */
 static int solve_hastily(path *p, point *start) {
+  int steps = p->few ? FEW_HASTY_STEPS : HASTY_STEPS;
   lcplug_point_copy(start, &p->now, p->m->n);
   p->smooth.stiffness = STIFF;
   p->smooth.exact = p->m->coulomb;
-  if (lcplug_path_follow(p, (manner){.steps = HASTY_STEPS, .fastest = FASTEST, .gives_up = 1})) return 1;
+  if (follow(p, (manner){.steps = steps, .fastest = FASTEST, .gives_up = 1})) return 1;
   lcplug_point_copy(&p->now, start, p->m->n);
   return 0;
 }
@@ -69,7 +86,7 @@ static int solve_by_branches(path *p, point *start) {
     lcplug_point_copy(start, &p->now, n);
     p->smooth.exact = 1;
     p->now.eps = fmin(first, BRANCH_EPS * p->now.eps);
-    if (lcplug_path_follow(p, (manner){.steps = BRANCH_STEPS, .fastest = BRISK})) return 1;
+    if (follow(p, (manner){.steps = BRANCH_STEPS, .fastest = BRISK, .gives_up = !p->few})) return 1;
     lcplug_point_copy(&p->now, start, n);
   }
   return 0;
@@ -133,16 +150,40 @@ static void polish(path *p, iteration *it) {
   }
 }
 
+static lcplug_error begin(path *p, const model *m, const lower_triangle *A, cholesky *factor,
+                          iteration *it, lcplug_workspace *workspace) {
+  lcplug_error error = lcplug_path_begin(p, m, A, factor, it, workspace);
+  if (error) return error;
+  if (it->residual < GOOD_GUESS) p->now.eps *= WARM_EPS * it->residual;
+  it->status = LCPLUG_ITERATION_LIMIT;
+  return LCPLUG_OK;
+}
+
+/* A problem that mends a few contacts: its steps are cheap, but there are many of them to come. */
+static lcplug_error solve_few(const model *m, const lower_triangle *A, cholesky *factor, iteration *it,
+                              lcplug_workspace *workspace) {
+  path p;
+  point start;
+  if (!lcplug_point_take(&start, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
+  if (lcplug_iteration_begin(it, m, start.Ax, workspace)) return LCPLUG_OK;
+  lcplug_error error = begin(&p, m, A, factor, it, workspace);
+  if (error) return error;
+  p.few = 1;
+  if (solve_hastily(&p, &start)) return LCPLUG_OK;
+  lcplug_path_restart(&p);
+  if (solve_softly(&p, &start)) return LCPLUG_OK;
+  lcplug_path_follow_bends(&p, FEW_BEND_STEPS);
+  return LCPLUG_OK;
+}
+
 lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, cholesky *factor,
                                  iteration *it, lcplug_workspace *workspace) {
   path p;
   point start;
   if (!lcplug_point_take(&start, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
   if (lcplug_iteration_begin(it, m, start.Ax, workspace)) return LCPLUG_OK;
-  lcplug_error error = lcplug_path_begin(&p, m, A, factor, it, workspace);
+  lcplug_error error = begin(&p, m, A, factor, it, workspace);
   if (error) return error;
-  if (it->residual < GOOD_GUESS) p.now.eps *= WARM_EPS * it->residual;
-  it->status = LCPLUG_ITERATION_LIMIT;
   int before = it->iterations;
   solve(&p, &start);
   polish(&p, it);

@@ -15,6 +15,8 @@ static const double LEAST_EPS = 1e-14, LAST_EPS = 1e-3;
 static const double MAY_BE_RIGHT = 1e4;
 /* Shorter steps than this are no progress; the shortest that is tried. */
 static const double SHORT = 0.1, SHORTEST = 1e-3;
+/* Damping: what shorter steps than this add to it and longer ones take from it; where it begins and ends. */
+static const double DAMP_BELOW = 0.2, FREE_ABOVE = 0.4, DAMP_BY = 100.0, FIRST_DAMPING = 1e-8, MOST_DAMPING = 1e-3;
 /* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
 static const double TRACE = 1e-12;
 /* A pivot that is less of its diagonal element is none. */
@@ -39,7 +41,7 @@ static int take_vectors(path *p, int n, lcplug_workspace *workspace) {
 
 lcplug_error lcplug_path_begin(path *p, const model *m, const lower_triangle *A, cholesky *factor,
                                iteration *it, lcplug_workspace *workspace) {
-  *p = (path){.m = m, .it = it, .symmetric = !A->skew};
+  *p = (path){.m = m, .it = it, .symmetric = !A->skew, .workspace = workspace};
   if (!take_vectors(p, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
   lcplug_error error = lcplug_smoothing_begin(&p->smooth, m, workspace);
   if (!error) error = lcplug_lu_begin(&p->matrix, factor, A, workspace);
@@ -103,7 +105,8 @@ static double near_path(const path *p) { return NEAR * sqrt((double)p->m->blocks
 static void find_direction(path *p) {
   lcplug_lu_load(&p->matrix, p->symmetric && p->smooth.symmetric && !p->smooth.exact);
   lcplug_smoothing_linearize(&p->smooth, p->now.eps, p->now.x, p->now.Ax, &p->matrix, p->dx);
-  lcplug_lu_add_diagonal(&p->matrix, TRACE + p->pull, p->diagonal);
+  p->added = fmax(TRACE, p->damping) + p->pull;
+  lcplug_lu_add_diagonal(&p->matrix, p->added, p->diagonal);
   lcplug_lu_factor(&p->matrix);
   lcplug_lu_solve(&p->matrix, p->dx);
   p->steps++;
@@ -119,6 +122,12 @@ static double distance_along(path *p, double part) {
   return distance(p, p->trial, p->Atrial);
 }
 
+/* Levenberg's rule, in large strides. */
+static void damp(path *p) {
+  if (p->part < DAMP_BELOW) p->damping = fmin(fmax(DAMP_BY * p->damping, FIRST_DAMPING), MOST_DAMPING);
+  else if (p->part > FREE_ABOVE) p->damping = p->damping > FIRST_DAMPING ? p->damping / DAMP_BY : 0.0;
+}
+
 /* One step; returns how far it went, a part of dx. */
 static double advance(path *p, double *after) {
   size_t bytes = (size_t)p->m->n * sizeof(double);
@@ -131,7 +140,7 @@ static double advance(path *p, double *after) {
   memcpy(p->now.x, p->trial, bytes);
   memcpy(p->now.Ax, p->Atrial, bytes);
   if (p->steps % FRESH_STEPS == 0) apply(p, p->now.x, p->center, p->now.Ax);
-  return part;
+  return p->part = part;
 }
 
 static int observe(path *p) {
@@ -143,6 +152,7 @@ static int observe(path *p) {
 
 void lcplug_path_polish(path *p) {
   double after;
+  p->damping = 0.0;
   p->now.eps = fmax(LAST_EPS * p->now.eps, LEAST_EPS * p->smooth.unit);
   advance(p, &after);
   observe(p);
@@ -179,10 +189,13 @@ static void tighten(path *p, const manner *how, double after, int here) {
 int lcplug_path_follow(path *p, manner how) {
   int jams = 0, here = 0;
   p->factor = BRISK;
+  p->damping = 0.0;
+  p->jammed = 0;
   lcplug_point_copy(&p->kept, &p->now, p->m->n);
   for (int last = p->steps + how.steps; p->steps < last && p->now.eps > how.goal;) {
     double after, part = advance(p, &after);
     int near = after <= near_path(p);
+    damp(p);
     if (is_time_to_look(p, near) && observe(p)) return 1;
     if (how.lagging) {
       lcplug_smoothing_follow_slip(&p->smooth, p->now.Ax);
@@ -195,9 +208,11 @@ int lcplug_path_follow(path *p, manner how) {
     here++;
     int jammed = jams >= MOST_JAMS || here > MOST_AT_ONE_EPS;
     if (near) tighten(p, &how, after, here);
-    else if (jammed && !how.lagging && (how.gives_up || !retreat(p))) return 0;
+    else if (jammed && !how.lagging && (how.gives_up || !retreat(p))) p->jammed = 1;
+    if (p->jammed) break;
     if (near || (jammed && !how.lagging)) here = jams = 0;
   }
+  p->damping = 0.0;
   return 0;
 }
 
@@ -258,13 +273,17 @@ static int settle(path *p) {
   return 0;
 }
 
-/* From no force at the largest eps onto the path; 0 if it is not found. */
-static int enter(path *p) {
-  double after;
-  int entered = 0;
+void lcplug_path_restart(path *p) {
   p->now.eps = p->smooth.unit;
   memset(p->now.x, 0, (size_t)p->m->n * sizeof *p->now.x);
   apply(p, p->now.x, p->center, p->now.Ax);
+}
+
+/* From there onto the path; 0 if it is not found. */
+static int enter(path *p) {
+  double after;
+  int entered = 0;
+  lcplug_path_restart(p);
   for (int k = 0; k < MOST_TO_ENTER && !entered; k++) {
     advance(p, &after);
     double step = product(p, p->dx, p->dx), size = product(p, p->now.x, p->now.x);

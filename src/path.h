@@ -12,7 +12,8 @@
  * length the path has no such bends (Keller's pseudo-arclength continuation).
  *
  * Where A is nearly singular many forces do and f hardly tells them apart.  A pull towards a center, a part
- * of A's diagonal added to A, makes them unique. */
+ * of A's diagonal added to A, makes them unique.  Damping adds such a part to the matrix of a step alone:
+ * the answer stays what it is, and steps that led too far get shorter. */
 #ifndef LCPLUG_PATH_H
 #define LCPLUG_PATH_H
 
@@ -34,10 +35,15 @@ typedef struct path {
   point now, kept; /* the iterate; the last one near the path */
   double factor;   /* of the next eps */
   double *dx, *Adx, *trial, *Atrial, *diagonal;
+  double part;    /* of dx, that the last step went */
+  double damping, added; /* of A's diagonal; and all that the last step's matrix had beside A and E */
+  int jammed;     /* following by eps ended as no step along dx helps */
   double *slope;                /* of x over log eps, along the path */
   double *tangent, tangent_eps; /* of the path: the parts of x and log eps */
   double pull, *center;
   int steps;
+  int few; /* this is the small problem of a mending (mend.h) */
+  lcplug_workspace *workspace;
 } path;
 
 /* How a part of the path is followed by eps. */
@@ -54,6 +60,9 @@ lcplug_error lcplug_path_begin(path *p, const model *m, const lower_triangle *A,
                                iteration *it, lcplug_workspace *workspace);
 int lcplug_point_take(point *to, int n, lcplug_workspace *workspace);
 void lcplug_point_copy(point *to, const point *from, int n);
+
+/* Back to no force and the largest eps. */
+void lcplug_path_restart(path *p);
 
 /* Both return 1 when it is time to stop: the answer is good enough, or the time is up. */
 int lcplug_path_follow(path *p, manner how);

@@ -260,6 +260,25 @@ double lcplug_smoothing_merit(const smoothing *s, double eps, const double *x, c
   return sum;
 }
 
+/* A set's block of E. */
+static void fill_block(const smoothing *s, int k, const piece *p, double *E) {
+  int rows = s->m->sets[k].rows;
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < rows; j++)
+      E[i * rows + j] =
+          (p->inverse[i * rows + j] - (i == j)) * s->stiffness * s->scale[k] * p->g[i] * p->g[j];
+}
+
+double lcplug_smoothing_of_set(const smoothing *s, int k, double eps, const double *x, const double *Ax,
+                               double *E) {
+  double sum = 0.0;
+  piece p;
+  evaluate(s, k, eps, x, Ax, &p);
+  for (int i = 0; i < s->m->sets[k].rows; i++) sum += p.f[i] * p.f[i];
+  if (E) fill_block(s, k, &p, E);
+  return sum;
+}
+
 static void linearize_quad(const smoothing *s, const cone_quad *q, const cone_view *at, lu *matrix,
                            double *r) {
   cone_step step;
@@ -283,13 +302,10 @@ void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x,
     double elements[SET_MOST_ROWS * SET_MOST_ROWS];
     piece p;
     evaluate(s, k, eps, x, Ax, &p);
+    fill_block(s, k, &p, elements);
     for (int i = 0; i < rows; i++) {
       double sum = 0.0;
-      for (int j = 0; j < rows; j++) {
-        double v = p.inverse[i * rows + j];
-        sum += v * (p.f[j] - p.lag);
-        elements[i * rows + j] = (v - (i == j)) * s->stiffness * s->scale[k] * p.g[i] * p.g[j];
-      }
+      for (int j = 0; j < rows; j++) sum += p.inverse[i * rows + j] * (p.f[j] - p.lag);
       r[set->first + i] = -sum * p.g[i];
     }
     lcplug_lu_add_block(matrix, set->first, rows, elements);
