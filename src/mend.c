@@ -14,8 +14,8 @@
 
 #include "four.h"
 
-/* Sets in the beginning, that join at a time, and in all; at most this part of all sets. */
-enum { FIRST_SETS = 4, JOINING_SETS = 6, MOST_SETS = 24, MOST_ROUNDS = 4, LEAST_OTHERS = 2 };
+/* Sets in the beginning, that join at a time, and in all; few are one of so many. */
+enum { FIRST_SETS = 4, JOINING_SETS = 6, MOST_SETS = 24, MOST_ROUNDS = 4, FEW = 3 };
 /* The small problem is solved to this part of eps, and no worse than this. */
 static const double PART_OF_EPS = 0.03, COARSEST = 1e-5;
 
@@ -289,15 +289,14 @@ static int mend(mending *d, mend_solver *solve) {
   return 0;
 }
 
-static int has_coupled(const model *m) {
-  for (int k = 0; k < m->blocks; k++)
-    if (m->sets[k].kind == SET_COUPLED) return 1;
-  return 0;
+int lcplug_may_mend(const path *p) {
+  for (int k = 0; k < p->m->blocks; k++)
+    if (p->m->sets[k].kind == SET_COUPLED) return 0;
+  return !p->few && p->pull == 0.0 && p->m->blocks >= FIRST_SETS * FEW;
 }
 
 int lcplug_mend(path *p, mend_solver *solve, lcplug_workspace *workspace) {
-  int most = p->m->blocks / LEAST_OTHERS;
-  if (p->pull > 0.0 || most < FIRST_SETS || has_coupled(p->m)) return 0;
+  int most = p->m->blocks / FEW;
   mending d = {.p = p, .workspace = workspace, .most = most < MOST_SETS ? most : MOST_SETS};
   workspace_mark mark = lcplug_mark(workspace);
   int mended = take_arrays(&d) && mend(&d, solve);

@@ -18,8 +18,10 @@
 typedef lcplug_error mend_solver(const model *m, const lower_triangle *A, cholesky *factor, iteration *it,
                                  lcplug_workspace *workspace);
 
-/* After a step that went nowhere.  1: p->now is a better point.  0: it is where it was; that is so
- * where sets are coupled, and where the path is pulled upon. */
+/* Not a problem that is such a mending itself, nor one with coupled sets, nor a small one. */
+int lcplug_may_mend(const path *p);
+
+/* After a step that went nowhere.  1: p->now is a better point.  0: it is where it was. */
 int lcplug_mend(path *p, mend_solver *solve, lcplug_workspace *workspace);
 
 #endif

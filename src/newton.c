@@ -18,9 +18,7 @@
 #include "mend.h"
 #include "path.h"
 
-enum { HASTY_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80, MOST_MENDS = 10 };
-/* And of the small problem that mends a few contacts. */
-enum { FEW_HASTY_STEPS = 30, FEW_BEND_STEPS = 300 };
+enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80, FEW_BEND_STEPS = 300 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
@@ -45,23 +43,16 @@ enum { PULLS = 20, PULL_STEPS = 60, PULLED_BEND_STEPS = 1000, MOST_PULLED_STEPS 
 
 static mend_solver solve_few;
 
-/* By eps; where that jams at a few contacts, mended and on. */
-static int follow(path *p, manner how) {
-  int last = p->steps + how.steps;
-  for (int mends = p->few ? 0 : MOST_MENDS;; mends--) {
-    if (lcplug_path_follow(p, how)) return 1;
-    how.steps = last - p->steps;
-    if (!mends || !p->jammed || how.steps <= 0 || !lcplug_mend(p, solve_few, p->workspace)) return 0;
-  }
-}
+static int mend(path *p) { return lcplug_mend(p, solve_few, p->workspace); }
 
 /* Stiff steps are all that most problems need. */
 static int solve_hastily(path *p, point *start) {
-  int steps = p->few ? FEW_HASTY_STEPS : HASTY_STEPS;
+  manner how = {.steps = HASTY_STEPS, .fastest = FASTEST, .gives_up = 1};
+  if (lcplug_may_mend(p)) how.mend = mend, how.steps = MENDED_STEPS;
   lcplug_point_copy(start, &p->now, p->m->n);
   p->smooth.stiffness = STIFF;
   p->smooth.exact = p->m->coulomb;
-  if (follow(p, (manner){.steps = steps, .fastest = FASTEST, .gives_up = 1})) return 1;
+  if (lcplug_path_follow(p, how)) return 1;
   lcplug_point_copy(&p->now, start, p->m->n);
   return 0;
 }
@@ -78,6 +69,7 @@ static int solve_strictly(path *p, point *start) {
 /* The cone's path, and from time to time an exact branch off it, which starts a little rounder. */
 static int solve_by_branches(path *p, point *start) {
   int last = p->steps + SOFT_STEPS, n = p->m->n;
+  manner branch = {.steps = BRANCH_STEPS, .fastest = BRISK, .mend = lcplug_may_mend(p) ? mend : NULL};
   double first = p->now.eps;
   for (double goal = FIRST_TRY * first; p->steps < last; goal *= NEXT_TRY) {
     manner relaxed = {.goal = goal, .steps = last - p->steps, .fastest = BRISK, .lagging = 1};
@@ -86,7 +78,7 @@ static int solve_by_branches(path *p, point *start) {
     lcplug_point_copy(start, &p->now, n);
     p->smooth.exact = 1;
     p->now.eps = fmin(first, BRANCH_EPS * p->now.eps);
-    if (follow(p, (manner){.steps = BRANCH_STEPS, .fastest = BRISK, .gives_up = !p->few})) return 1;
+    if (lcplug_path_follow(p, branch)) return 1;
     lcplug_point_copy(&p->now, start, n);
   }
   return 0;

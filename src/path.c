@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* ---- by eps */
-enum { MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10 };
+enum { MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10, MOST_FAILED_MENDS = 4 };
 /* |f| / sqrt(sets) is kept below this many eps. */
 static const double NEAR = 0.3;
 /* What eps is multiplied by in the beginning, and before the path counts as lost. */
@@ -186,16 +186,22 @@ static void tighten(path *p, const manner *how, double after, int here) {
   else if (here > 3) p->factor = fmax(p->factor, BRISK);
 }
 
+static int is_mended(path *p, const manner *how, int *mends) {
+  if (!*mends) return 0;
+  int mended = how->mend(p);
+  *mends -= !mended;
+  return mended;
+}
+
 int lcplug_path_follow(path *p, manner how) {
-  int jams = 0, here = 0;
+  int jams = 0, here = 0, mends = how.mend ? MOST_FAILED_MENDS : 0;
   p->factor = BRISK;
   p->damping = 0.0;
-  p->jammed = 0;
   lcplug_point_copy(&p->kept, &p->now, p->m->n);
   for (int last = p->steps + how.steps; p->steps < last && p->now.eps > how.goal;) {
     double after, part = advance(p, &after);
     int near = after <= near_path(p);
-    damp(p);
+    if (!p->smooth.rough) damp(p); /* all or nothing leaves no room for less */
     if (is_time_to_look(p, near) && observe(p)) return 1;
     if (how.lagging) {
       lcplug_smoothing_follow_slip(&p->smooth, p->now.Ax);
@@ -206,11 +212,10 @@ int lcplug_path_follow(path *p, manner how) {
     }
     jams = part < SHORT ? jams + 1 : 0;
     here++;
-    int jammed = jams >= MOST_JAMS || here > MOST_AT_ONE_EPS;
+    int jammed = !how.lagging && (jams >= MOST_JAMS || here > MOST_AT_ONE_EPS);
     if (near) tighten(p, &how, after, here);
-    else if (jammed && !how.lagging && (how.gives_up || !retreat(p))) p->jammed = 1;
-    if (p->jammed) break;
-    if (near || (jammed && !how.lagging)) here = jams = 0;
+    else if (jammed && !is_mended(p, &how, &mends) && (how.gives_up || !retreat(p))) break;
+    if (near || jammed) here = jams = 0;
   }
   p->damping = 0.0;
   return 0;

@@ -37,7 +37,6 @@ typedef struct path {
   double *dx, *Adx, *trial, *Atrial, *diagonal;
   double part;    /* of dx, that the last step went */
   double damping, added; /* of A's diagonal; and all that the last step's matrix had beside A and E */
-  int jammed;     /* following by eps ended as no step along dx helps */
   double *slope;                /* of x over log eps, along the path */
   double *tangent, tangent_eps; /* of the path: the parts of x and log eps */
   double pull, *center;
@@ -52,7 +51,8 @@ typedef struct manner {
   int steps;      /* ... in at most so many steps */
   double fastest; /* what eps is multiplied by at best */
   int lagging;    /* De Saxce's terms follow after every step */
-  int gives_up;   /* at the first jam */
+  int gives_up;   /* at the first jam ... */
+  int (*mend)(path *p); /* ... that this, if there is one, cannot end; until it has failed four times */
 } manner;
 
 /* Starts at it->x, with eps as large as the right side. */
