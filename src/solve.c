@@ -280,9 +280,12 @@ static lcplug_error run_small_cones(job *j) {
 }
 
 /* The same for problems that are not small, where boxes are not solved as quickly: what takes more than a few
- * steps slides, and only a right answer is kept. */
+ * steps slides, and only a right answer is kept.  Where friction is without limit there is nothing else. */
 static lcplug_error try_boxes(job *j, box_source *source) {
-  lcplug_error error = lcplug_exact_try(source, &j->it, j->bound, j->workspace);
+  lcplug_error error =
+      lcplug_exact_is_endless(&j->layout)
+          ? lcplug_exact_endless(source, &j->model, &j->it, j->bound, j->workspace)
+          : lcplug_exact_try(source, &j->it, j->bound, j->workspace);
   if (error) return error;
   int solved = j->it.status == LCPLUG_SOLVED;
   if (!(solved && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace))) {
@@ -317,7 +320,8 @@ static lcplug_error run_newton(job *j) {
   if (small) error = run_small_cones(j);
   if (!error && !(small && is_over(j))) {
     if (small) set_guess(j);
-    int boxes_first = cones && !j->system && !j->problem->x0 && j->it.factorizations == 0;
+    int boxes_first = cones && !j->system && !j->problem->x0 &&
+                      (j->it.factorizations == 0 || lcplug_exact_is_endless(&j->layout));
     error = run_general_newton(j, boxes_first);
     if (!error && is_auto) error = sweep_after(j);
   }
