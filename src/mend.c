@@ -14,8 +14,10 @@
 
 #include "four.h"
 
-/* Sets in the beginning, that join at a time, and in all; few are one of so many. */
+/* Sets in the beginning, that join at a time, and in all; few are one of so many.  Where more than
+ * MOST_OFF, and one of PART_OFF, are off it is not the fault of a few. */
 enum { FIRST_SETS = 4, JOINING_SETS = 6, MOST_SETS = 24, MOST_ROUNDS = 4, FEW = 3 };
+enum { MOST_OFF = 100, PART_OFF = 4 };
 /* The small problem is solved to this part of eps, and no worse than this. */
 static const double PART_OF_EPS = 0.03, COARSEST = 1e-5;
 
@@ -83,14 +85,18 @@ static void choose(mending *d, int count, double least) {
   }
 }
 
-static void choose_first(mending *d) {
+/* 0: these are not few. */
+static int choose_first(mending *d) {
   const model *m = d->p->m;
   double eps = d->p->now.eps;
-  for (int k = 0; k < m->blocks; k++)
-    d->off[k] = m->sets[k].kind == SET_FREE
-                    ? 0.0
-                    : fmax(off_at(d, k, &d->p->now), off_at(d, k, &d->newton));
+  int count = 0;
+  for (int k = 0; k < m->blocks; k++) {
+    int fixed = m->sets[k].kind == SET_FREE;
+    d->off[k] = fixed ? 0.0 : fmax(off_at(d, k, &d->p->now), off_at(d, k, &d->newton));
+    count += d->off[k] > eps * eps;
+  }
   choose(d, FIRST_SETS, eps * eps);
+  return count <= MOST_OFF || count <= m->blocks / PART_OFF;
 }
 
 static void choose_thrown_off(mending *d) {
@@ -250,12 +256,13 @@ static int solve_few(mending *d, mend_solver *solve) {
 static void answer(mending *d) {
   const model *m = d->p->m;
   double *x = d->after.x;
-  memcpy(x, d->newton.x, (size_t)m->n * sizeof *x);
   memset(d->t, 0, (size_t)d->ld * sizeof *d->t);
   for (int j = 0; j < d->rows; j++)
     add_multiple(d->t, d->y[j] - d->newton.x[d->row[j]], d->inverse + j * d->ld, d->ld);
-  for (int j = 0; j < d->rows; j++)
-    for (int i = 0; i < m->n; i++) x[i] += d->t[j] * d->z[j * m->n + i];
+  memset(x, 0, (size_t)m->n * sizeof *x);
+  for (int j = 0; j < d->rows; j++) x[d->row[j]] = d->t[j];
+  lcplug_lu_solve(&d->p->matrix, x);
+  for (int i = 0; i < m->n; i++) x[i] += d->newton.x[i];
   for (int j = 0; j < d->rows; j++) x[d->row[j]] = d->y[j];
   m->op->table->apply(m->op, x, d->after.Ax);
   d->merit = lcplug_smoothing_merit(&d->p->smooth, d->p->now.eps, x, d->after.Ax);
@@ -267,7 +274,7 @@ static int mend(mending *d, mend_solver *solve) {
   path *p = d->p;
   double before = lcplug_smoothing_merit(&p->smooth, p->now.eps, p->now.x, p->now.Ax);
   find_points(d);
-  choose_first(d);
+  if (!choose_first(d)) return 0;
   for (int round = 0, known = 0; round < MOST_ROUNDS && known < d->sets; round++) {
     workspace_mark mark = lcplug_mark(d->workspace);
     add_columns(d, known);
