@@ -23,8 +23,9 @@ enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80,
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
 static const double GOOD_GUESS = 0.5, WARM_EPS = 0.01;
-/* The stiffness of the first, hasty try, and of the next ones. */
-static const double STIFF = 1.0, SOFT = 0.1;
+/* The stiffness of the first, hasty try, of the next one, and of more that large problems get. */
+static const double STIFF = 1.0, SOFT = 0.1, other_softness[] = {0.3, 0.03};
+enum { MANY_SETS = 100 };
 /* Paths around bends, one after the other: each stiffness has other bends.  The first may be long, as every
  * body that can jam has bends of its own. */
 static const struct {
@@ -90,6 +91,17 @@ static int solve_softly(path *p, point *start) {
   return lcplug_path_follow(p, (manner){.steps = SOFT_STEPS, .fastest = FASTEST});
 }
 
+/* In a large problem many bodies have bends, and what mends them is worth more tries. */
+static int solve_softly_again(path *p, point *start) {
+  if (!p->m->coulomb || !lcplug_may_mend(p) || p->m->blocks < MANY_SETS) return 0;
+  for (size_t k = 0; k < sizeof other_softness / sizeof *other_softness; k++) {
+    lcplug_path_restart(p);
+    p->smooth.stiffness = other_softness[k];
+    if (solve_by_branches(p, start)) return 1;
+  }
+  return 0;
+}
+
 static int solve_around_bends(path *p) {
   p->smooth.exact = p->m->coulomb;
   for (size_t k = 0; k < sizeof bends / sizeof *bends; k++) {
@@ -127,6 +139,7 @@ static int solve_by_pulls(path *p, double stiffness, double first, int bend_step
 
 static void solve(path *p, point *start) {
   if (solve_strictly(p, start) || solve_hastily(p, start) || solve_softly(p, start)) return;
+  if (solve_softly_again(p, start)) return;
   int singular = lcplug_path_is_singular(p);
   if (singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
   if (solve_around_bends(p) || solve_by_pulls(p, SOFT, PULL, 0)) return;

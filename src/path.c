@@ -282,6 +282,7 @@ void lcplug_path_restart(path *p) {
   p->now.eps = p->smooth.unit;
   memset(p->now.x, 0, (size_t)p->m->n * sizeof *p->now.x);
   apply(p, p->now.x, p->center, p->now.Ax);
+  lcplug_smoothing_forget_slip(&p->smooth);
 }
 
 /* From there onto the path; 0 if it is not found. */

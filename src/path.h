@@ -61,7 +61,7 @@ lcplug_error lcplug_path_begin(path *p, const model *m, const lower_triangle *A,
 int lcplug_point_take(point *to, int n, lcplug_workspace *workspace);
 void lcplug_point_copy(point *to, const point *from, int n);
 
-/* Back to no force and the largest eps. */
+/* Back to no force, no slip and the largest eps. */
 void lcplug_path_restart(path *p);
 
 /* Both return 1 when it is time to stop: the answer is good enough, or the time is up. */

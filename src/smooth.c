@@ -220,7 +220,7 @@ static lcplug_error sort_sets(smoothing *s, lcplug_workspace *workspace) {
 }
 
 lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspace *workspace) {
-  *s = (smoothing){.m = m, .stiffness = 1.0, .part = 1.0, .symmetric = 1};
+  *s = (smoothing){.m = m, .stiffness = 1.0, .symmetric = 1};
   s->scale = TAKE(workspace, double, m->blocks);
   s->target = TAKE(workspace, double, m->n);
   s->slip = TAKE(workspace, double, m->blocks);
@@ -238,9 +238,9 @@ lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspa
     }
     s->rough |= is_rough(set);
     s->symmetric &= !is_rough(set) && set->kind != SET_COUPLED;
-    s->slip[k] = s->lack[k] = 0.0;
     s->scale[k] = fmax(trace / set->rows, set->rows == 1 ? m->scale[k] : DBL_MIN);
   }
+  lcplug_smoothing_forget_slip(s);
   return sort_sets(s, workspace);
 }
 
@@ -327,6 +327,11 @@ void lcplug_smoothing_drift(const smoothing *s, double eps, const double *x, con
       r[set->first + i] = -sum * p.g[i] / change;
     }
   }
+}
+
+void lcplug_smoothing_forget_slip(smoothing *s) {
+  for (int k = 0; k < s->m->blocks; k++) s->slip[k] = s->lack[k] = 0.0;
+  s->part = 1.0;
 }
 
 /* What is lacking now and what was lacking before tell how the terms swing, and how far to go (Aitken's

@@ -57,8 +57,9 @@ void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x,
 /* The right side that linearize would have written, had f been its change with the logarithm of eps. */
 void lcplug_smoothing_drift(const smoothing *s, double eps, const double *x, const double *Ax, double *r);
 
-/* Moves De Saxce's terms towards those of this w. */
+/* Moves De Saxce's terms towards those of this w; sets them to 0. */
 void lcplug_smoothing_follow_slip(smoothing *s, const double *Ax);
+void lcplug_smoothing_forget_slip(smoothing *s);
 
 /* The answer that x stands for: feasible, and what w pushes against a bound is there to the letter. */
 void lcplug_smoothing_answer(const smoothing *s, const double *x, const double *Ax, double *answer);
