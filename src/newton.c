@@ -40,6 +40,9 @@ static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
  * has not.  It begins at so much of the residual, and ends at this eps, beside the right side. */
 static const double PULL = 1e-6, STRONG_PULL = 1e-2, LESS = 0.1, MORE = 5.0;
 static const double PULLED_EPS = 100.0, PULLED_GOAL = 1e-10;
+/* A strong pull has faded; what it leaves of the first residual by then if there is an answer, unless that was
+ * small before. */
+static const double FAINT = 2e-7, IMPROVED = 0.5, NEARLY_RIGHT = 1e-6;
 enum { PULLS = 20, PULL_STEPS = 60, PULLED_BEND_STEPS = 1000, MOST_PULLED_STEPS = 4000 };
 
 static mend_solver solve_few;
@@ -119,17 +122,24 @@ static int follow_pulled(path *p, int bend_steps) {
   return bend_steps && p->now.eps > goal && lcplug_path_follow_bends(p, bend_steps);
 }
 
-/* The center is the best answer, or the last one that a pull has led to. */
+/* Every fainter pull leads to an answer of its own, and none of them is an answer without it: as it fades the
+ * forces grow without bound, and there is none. */
+static int is_hopeless(const path *p, double first_residual) {
+  return p->pull < FAINT && p->it->residual > fmax(IMPROVED * first_residual, NEARLY_RIGHT);
+}
+
+/* The center is the best answer, or the last one that a pull has led to.  1 when there is no more to do. */
 static int solve_by_pulls(path *p, double stiffness, double first, int bend_steps) {
   const double *center = p->it->x;
   int last = p->steps + MOST_PULLED_STEPS;
-  double part = first;
+  double part = first, first_residual = p->it->residual;
   p->smooth.exact = p->m->coulomb;
   p->smooth.stiffness = stiffness;
   for (int k = 0; k < PULLS && p->steps < last; k++) {
     lcplug_path_pull(p, center, part);
     if (follow_pulled(p, bend_steps)) return 1;
     int helped = p->now.eps <= PULLED_GOAL * p->smooth.unit;
+    if (helped && first == STRONG_PULL && is_hopeless(p, first_residual)) return 1;
     part *= helped ? LESS : MORE;
     center = helped ? p->kept.x : p->it->x;
   }

@@ -57,7 +57,7 @@ static double at_least(double slope) { return slope > LEAST_SLOPE ? slope : LEAS
 
 /* ---- one set after the other ------------------------------------------------------------------- */
 
-static int is_rough(const force_set *set) { return fmax(set->mu[0], set->mu[1]) > ROUGHEST; }
+static int is_rough(const force_set *set) { return set->mu[0] > ROUGHEST || set->mu[1] > ROUGHEST; }
 
 static void scale_rows(const force_set *set, double *g) {
   if (set->rows == 1 || is_rough(set)) {
