@@ -9,7 +9,8 @@
  *     there on exactly; where that fails the cone is followed further before the next try;
  *     the path is followed by its length, around its bends;
  *     the best answer is pulled upon, less and less; where A is singular that comes first, and once more at
- *     the end with another stiffness, whose path has other bends. */
+ *     the end with another stiffness, whose path has other bends.  A singular problem that pulls do not move
+ *     has no answer, and is left at that. */
 #include "newton.h"
 
 #include <math.h>
@@ -40,8 +41,8 @@ static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
  * has not.  It begins at so much of the residual, and ends at this eps, beside the right side. */
 static const double PULL = 1e-6, STRONG_PULL = 1e-2, LESS = 0.1, MORE = 5.0;
 static const double PULLED_EPS = 100.0, PULLED_GOAL = 1e-10;
-/* A strong pull has faded; what it leaves of the first residual by then if there is an answer, unless that was
- * small before. */
+/* Where a strong pull has faded; what it has left of the first residual by then if there is an answer, unless
+ * that was small. */
 static const double FAINT = 2e-7, IMPROVED = 0.5, NEARLY_RIGHT = 1e-6;
 enum { PULLS = 20, PULL_STEPS = 60, PULLED_BEND_STEPS = 1000, MOST_PULLED_STEPS = 4000 };
 
@@ -122,13 +123,12 @@ static int follow_pulled(path *p, int bend_steps) {
   return bend_steps && p->now.eps > goal && lcplug_path_follow_bends(p, bend_steps);
 }
 
-/* Every fainter pull leads to an answer of its own, and none of them is an answer without it: as it fades the
- * forces grow without bound, and there is none. */
-static int is_hopeless(const path *p, double first_residual) {
-  return p->pull < FAINT && p->it->residual > fmax(IMPROVED * first_residual, NEARLY_RIGHT);
+/* Pulls have changed nothing that is worth the name. */
+static int is_unmoved(const path *p, double first_residual) {
+  return p->it->residual > fmax(IMPROVED * first_residual, NEARLY_RIGHT);
 }
 
-/* The center is the best answer, or the last one that a pull has led to.  1 when there is no more to do. */
+/* The center is the best answer, or the last one that a pull has led to. */
 static int solve_by_pulls(path *p, double stiffness, double first, int bend_steps) {
   const double *center = p->it->x;
   int last = p->steps + MOST_PULLED_STEPS;
@@ -139,7 +139,9 @@ static int solve_by_pulls(path *p, double stiffness, double first, int bend_step
     lcplug_path_pull(p, center, part);
     if (follow_pulled(p, bend_steps)) return 1;
     int helped = p->now.eps <= PULLED_GOAL * p->smooth.unit;
-    if (helped && first == STRONG_PULL && is_hopeless(p, first_residual)) return 1;
+    /* Each fainter pull has an answer, and none of them is one without it: as it fades the forces grow
+     * without bound, and there is no answer. */
+    if (helped && first == STRONG_PULL && part < FAINT && is_unmoved(p, first_residual)) break;
     part *= helped ? LESS : MORE;
     center = helped ? p->kept.x : p->it->x;
   }
@@ -151,9 +153,11 @@ static void solve(path *p, point *start) {
   if (solve_strictly(p, start) || solve_hastily(p, start) || solve_softly(p, start)) return;
   if (solve_softly_again(p, start)) return;
   int singular = lcplug_path_is_singular(p);
+  double before = p->it->residual;
   if (singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
+  if (singular && is_unmoved(p, before)) return;
   if (solve_around_bends(p) || solve_by_pulls(p, SOFT, PULL, 0)) return;
-  if (singular) solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
+  if (singular && p->it->residual <= NEARLY_RIGHT) solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
 }
 
 /* Near the answer a step or two more leave rounding error only. */
