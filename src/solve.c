@@ -31,6 +31,8 @@ enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
 static const double DENSEST_SPARSE = 0.4;
 /* What auto asks of gradients and of friction cones: the last digits cost steps that nobody sees. */
 static const double CONE_TOLERANCE = 1e-8;
+/* Of the violation: what the answer to friction=ode may leave of it to be a start for cones. */
+static const double GOOD_START = 0.1;
 /* Rows of a native system above which auto does not form A: its factor grows much faster than they do. */
 enum { MOST_FORMED_ROWS = 5000 };
 
@@ -280,7 +282,8 @@ static lcplug_error run_small_cones(job *j) {
 }
 
 /* The same for problems that are not small, where boxes are not solved as quickly: what takes more than a few
- * steps slides, and only a right answer is kept.  Where friction is without limit there is nothing else. */
+ * steps slides, and only an answer that is nearly right is kept.  Where friction is without limit there is
+ * nothing else. */
 static lcplug_error try_boxes(job *j, box_source *source) {
   lcplug_error error =
       lcplug_exact_is_endless(&j->layout)
@@ -288,10 +291,9 @@ static lcplug_error try_boxes(job *j, box_source *source) {
           : lcplug_exact_try(source, &j->it, j->bound, j->workspace);
   if (error) return error;
   int solved = j->it.status == LCPLUG_SOLVED;
-  if (!(solved && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace))) {
-    set_guess(j);
-    j->it.status = LCPLUG_STALLED;
-  }
+  if (solved && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
+  if (!(solved && j->it.residual < GOOD_START)) set_guess(j);
+  j->it.status = LCPLUG_STALLED;
   return LCPLUG_OK;
 }
 
