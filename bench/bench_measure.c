@@ -28,7 +28,8 @@ static const struct {
 } repeats[] = {
     {40, 100, 100, 5}, {SMALL, 30, 30, 2}, {420, 7, 7, 1}, {850, 3, 5, 1}, {INT_MAX, 1, 5, 1}};
 
-/* Seconds: for what only makes a workspace forget, and after which Coulomb friction is not asked again. */
+/* Seconds: for what only makes a workspace forget, and after which Coulomb friction is not asked
+ * again. */
 static const double BRIEF = 1e-3, LONG_ENOUGH = 0.2;
 
 static int repeats_row(int n) {
@@ -253,8 +254,9 @@ static lcplug_error measure_native(const diff_problem *p, lcplug_solver solver, 
   return error;
 }
 
-/* friction=coulomb: at most as many calls, and no more when one has taken long; there are problems without an
- * answer.  The residual is the library's, which tests/unit compares with the formula. */
+/* friction=coulomb: at most as many calls, and no more when one has taken long; there are
+ * problems without an answer.  The residual is the library's, which tests/unit compares with the
+ * formula. */
 static void measure_coulomb(const diff_problem *p, int calls, bench_timing *timing) {
   lcplug_workspace *workspace = bench_need(lcplug_workspace_create());
   samples s = samples_for(p->n);

@@ -38,7 +38,9 @@ double bench_ratio(const bench_result *r) {
   return bench_upstream_failed(r) ? BENCH_UNKNOWN : bench_plain_ratio(r);
 }
 
-double bench_coulomb_ratio(const bench_result *r) { return r->coulomb.least / r->by[BY_EXACT].least; }
+double bench_coulomb_ratio(const bench_result *r) {
+  return r->coulomb.least / r->by[BY_EXACT].least;
+}
 
 int bench_upstream_failed(const bench_result *r) {
   return r->upstream_errors > 0 || r->by[BY_UPSTREAM].residual > 1e-6;
@@ -291,8 +293,9 @@ static void write_coulomb(FILE *out, const bench_report *report) {
     cell_ratio(&t, ratio.most);
     table_cell(&t, "%.1f %%", 100.0 * count_of(report, class, has_coulomb) / count);
   }
-  fputs("## Coulomb beside ode\n\nThe same problems with exact Coulomb friction. Median times; ratio: median and\n"
-        "worst of its time over that of `friction=ode` by `exact` (wanted: a median of at most 4).\n\n",
+  fputs("## Coulomb beside ode\n\n"
+        "The same problems with exact Coulomb friction. Median times; ratio: median and worst of\n"
+        "its time over that of `friction=ode` by `exact` (wanted: a median of at most 4).\n\n",
         out);
   table_write(out, &t);
 }

@@ -16,7 +16,8 @@
 enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, PULLS = 6 };
 /* Rounds of frozen bounds, and how many of them may bring nothing. */
 enum { FREEZE_ROUNDS = 60, PATIENCE = 8 };
-/* What cones give to boxes before they take their own way; rounds in which endless friction may settle. */
+/* What cones give to boxes before they take their own way; rounds in which endless friction may
+ * settle. */
 enum { FEW_STEPS = 5, ENDLESS_ROUNDS = 5 };
 
 /* Of the diagonal: how hard a centre pulls. */
@@ -283,7 +284,7 @@ lcplug_error lcplug_exact_try(box_source *source, iteration *it, double *bound,
   return take_bounds(&e) ? solve_ode(&e, bound) : LCPLUG_ERROR_MEMORY;
 }
 
-/* ---- friction without limit ----------------------------------------------------------------------- */
+/* ---- friction without limit ------------------------------------------------------------------ */
 
 int lcplug_exact_is_endless(const layout *l) {
   for (int i = 0; i < l->n; i++)
@@ -294,7 +295,8 @@ int lcplug_exact_is_endless(const layout *l) {
 /* Bounds that hold whatever can press. */
 static void hold_all(const layout *l, double *bound) {
   for (int i = 0; i < l->n; i++) {
-    int normal = l->normal[i], presses = normal >= 0 && (l->hi[normal] > 0.0 || l->lo[normal] < 0.0);
+    int normal = l->normal[i];
+    int presses = normal >= 0 && (l->hi[normal] > 0.0 || l->lo[normal] < 0.0);
     bound[i] = presses ? lcplug_friction_bound(l->hi[i], 1.0) : 0.0;
   }
 }

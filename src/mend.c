@@ -1,9 +1,9 @@
 /* mend.c - see mend.h.
  *
- * At x0 the Newton step is dx = M^-1 r, M = A + E + what is added to the diagonal, and x1 = x0 + dx has
- * w1.  Whatever the few rows C do, the others keep their equations:
+ * At x0 the Newton step is dx = M^-1 r, M = A + E + what is added to the diagonal, and x1 = x0 +
+ * dx has w1.  Whatever the few rows C do, the others keep their equations:
  *
- *     x = x1 + Z t,   Z = the columns C of M^-1,   and with y = x_C:   t = G^-1 (y - x1_C),  G = Z_C
+ *     x = x1 + Z t,   Z = the columns C of M^-1;   with y = x_C and G = Z_C:   t = G^-1 (y - x1_C)
  *     w_C = w1_C + S (y - x1_C),   S = G^-1 - E_C
  *
  * One solve with the factor at hand for each of the rows. */
@@ -52,10 +52,11 @@ static int take_arrays(mending *d) {
   if (!d->z || !d->off || !d->chosen) return 0;
   memset(d->chosen, 0, (size_t)m->blocks);
   return lcplug_point_take(&d->before, m->n, workspace) &&
-         lcplug_point_take(&d->newton, m->n, workspace) && lcplug_point_take(&d->after, m->n, workspace);
+         lcplug_point_take(&d->newton, m->n, workspace) &&
+         lcplug_point_take(&d->after, m->n, workspace);
 }
 
-/* ---- who takes part ---------------------------------------------------------------------------- */
+/* ---- who takes part -------------------------------------------------------------------------- */
 
 /* x0 and x1 of the last step, which has gone a part of the way from one to the other. */
 static void find_points(mending *d) {
@@ -106,7 +107,7 @@ static void choose_thrown_off(mending *d) {
   choose(d, JOINING_SETS, eps * eps);
 }
 
-/* ---- the small problem ------------------------------------------------------------------------- */
+/* ---- the small problem ----------------------------------------------------------------------- */
 
 /* How everybody answers to the rows of the sets from `first` on. */
 static void add_columns(mending *d, int first) {
@@ -126,7 +127,8 @@ static void add_columns(mending *d, int first) {
 
 /* to += factor * from */
 static void add_multiple(double *to, double factor, const double *from, int ld) {
-  for (int i = 0; i < ld; i += PANEL_PAD) four_put(to + i, four_at(to + i) + factor * four_at(from + i));
+  for (int i = 0; i < ld; i += PANEL_PAD)
+    four_put(to + i, four_at(to + i) + factor * four_at(from + i));
 }
 
 static void swap_columns(double *a, double *b, int ld) {
@@ -137,7 +139,7 @@ static void swap_columns(double *a, double *b, int ld) {
   }
 }
 
-/* Gauss and Jordan's, in place, by columns, the largest element of a row as its pivot; 0: singular. */
+/* Gauss and Jordan's, in place, by columns, with pivoting; 0: singular. */
 static int invert(double *a, int rows, int ld) {
   int pivot[MOST_SETS * SET_MOST_ROWS];
   for (int k = 0; k < rows; k++) {
@@ -268,7 +270,7 @@ static void answer(mending *d) {
   d->merit = lcplug_smoothing_merit(&d->p->smooth, d->p->now.eps, x, d->after.Ax);
 }
 
-/* ---- all together ------------------------------------------------------------------------------ */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static int mend(mending *d, mend_solver *solve) {
   path *p = d->p;

@@ -1,16 +1,16 @@
 /* newton.c - Newton's method along a path of smoothed conditions; see path.h.
  *
- * Every step costs one factorization.  For friction=cone, whose problem is convex, the path leads to
- * the answer.  Exact Coulomb friction and pyramids are not convex, and their path may turn back.  Where that
- * happens at a few contacts these are mended by themselves (mend.h), and most problems are solved by a hasty
- * try.  For the others, in this order,
+ * Every step costs one factorization.  For friction=cone, whose problem is convex, the path
+ * leads to the answer.  Exact Coulomb friction and pyramids are not convex, and their path may
+ * turn back.  Where that happens at a few contacts these are mended by themselves (mend.h), and
+ * most problems are solved by a hasty try.  For the others, in this order,
  *
  *     the first part of the way is gone with the cone, De Saxce's term taken from the step before, and from
  *     there on exactly; where that fails the cone is followed further before the next try;
  *     the path is followed by its length, around its bends;
- *     the best answer is pulled upon, less and less; where A is singular that comes first, and once more at
- *     the end with another stiffness, whose path has other bends.  A singular problem that pulls do not move
- *     has no answer, and is left at that. */
+ *     the best answer is pulled upon, less and less; where A is singular that comes first, and
+ *     once more at the end with another stiffness, whose path has other bends.  A singular
+ *     problem that pulls do not move has no answer, and is left at that. */
 #include "newton.h"
 
 #include <math.h>
@@ -19,7 +19,8 @@
 #include "mend.h"
 #include "path.h"
 
-enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80, FEW_BEND_STEPS = 300 };
+enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
+enum { FEW_BEND_STEPS = 300 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
@@ -41,8 +42,8 @@ static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
  * has not.  It begins at so much of the residual, and ends at this eps, beside the right side. */
 static const double PULL = 1e-6, STRONG_PULL = 1e-2, LESS = 0.1, MORE = 5.0;
 static const double PULLED_EPS = 100.0, PULLED_GOAL = 1e-10;
-/* Where a strong pull has faded; what it has left of the first residual by then if there is an answer, unless
- * that was small. */
+/* Where a strong pull has faded; what it has left of the first residual by then if there is an
+ * answer, unless that was small. */
 static const double FAINT = 2e-7, IMPROVED = 0.5, NEARLY_RIGHT = 1e-6;
 enum { PULLS = 20, PULL_STEPS = 60, PULLED_BEND_STEPS = 1000, MOST_PULLED_STEPS = 4000 };
 
@@ -74,7 +75,8 @@ static int solve_strictly(path *p, point *start) {
 /* The cone's path, and from time to time an exact branch off it, which starts a little rounder. */
 static int solve_by_branches(path *p, point *start) {
   int last = p->steps + SOFT_STEPS, n = p->m->n;
-  manner branch = {.steps = BRANCH_STEPS, .fastest = BRISK, .mend = lcplug_may_mend(p) ? mend : NULL};
+  manner branch = {.steps = BRANCH_STEPS, .fastest = BRISK};
+  if (lcplug_may_mend(p)) branch.mend = mend;
   double first = p->now.eps;
   for (double goal = FIRST_TRY * first; p->steps < last; goal *= NEXT_TRY) {
     manner relaxed = {.goal = goal, .steps = last - p->steps, .fastest = BRISK, .lagging = 1};
@@ -139,8 +141,8 @@ static int solve_by_pulls(path *p, double stiffness, double first, int bend_step
     lcplug_path_pull(p, center, part);
     if (follow_pulled(p, bend_steps)) return 1;
     int helped = p->now.eps <= PULLED_GOAL * p->smooth.unit;
-    /* Each fainter pull has an answer, and none of them is one without it: as it fades the forces grow
-     * without bound, and there is no answer. */
+    /* Each fainter pull has an answer, and none of them is one without it: as it fades the
+     * forces grow without bound, and there is no answer. */
     if (helped && first == STRONG_PULL && part < FAINT && is_unmoved(p, first_residual)) break;
     part *= helped ? LESS : MORE;
     center = helped ? p->kept.x : p->it->x;
@@ -157,7 +159,8 @@ static void solve(path *p, point *start) {
   if (singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
   if (singular && is_unmoved(p, before)) return;
   if (solve_around_bends(p) || solve_by_pulls(p, SOFT, PULL, 0)) return;
-  if (singular && p->it->residual <= NEARLY_RIGHT) solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
+  if (singular && p->it->residual <= NEARLY_RIGHT)
+    solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
 }
 
 /* Near the answer a step or two more leave rounding error only. */
@@ -179,8 +182,8 @@ static lcplug_error begin(path *p, const model *m, const lower_triangle *A, chol
 }
 
 /* A problem that mends a few contacts: its steps are cheap, but there are many of them to come. */
-static lcplug_error solve_few(const model *m, const lower_triangle *A, cholesky *factor, iteration *it,
-                              lcplug_workspace *workspace) {
+static lcplug_error solve_few(const model *m, const lower_triangle *A, cholesky *factor,
+                              iteration *it, lcplug_workspace *workspace) {
   path p;
   point start;
   if (!lcplug_point_take(&start, m->n, workspace)) return LCPLUG_ERROR_MEMORY;

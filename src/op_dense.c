@@ -1,8 +1,8 @@
 /* op_dense.c - A as the caller's lower triangle, in place.
  *
- * One pass over the triangle serves both halves: element (i, j) adds A_ij x_j to y_i and A_ij x_i
- * to y_j.  When the solver's order differs from the caller's, vectors are permuted, never A.  The product is
- * compiled twice, for any processor and for AVX2; both give the same bits. */
+ * One pass over the triangle serves both halves: element (i, j) adds A_ij x_j to y_i and A_ij
+ * x_i to y_j.  When the solver's order differs from the caller's, vectors are permuted, never A.
+ * The product is compiled twice, for any processor and for AVX2; both give the same bits. */
 #include "operator.h"
 
 #include <string.h>
@@ -40,7 +40,8 @@ static inline __attribute__((always_inline)) void multiply_rows(const linop *op,
 static void multiply_plain(const linop *op, const double *x, double *y) { multiply_rows(op, x, y); }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void multiply_avx2(const linop *op, const double *x, double *y) {
+__attribute__((target("avx2"))) static void multiply_avx2(const linop *op, const double *x,
+                                                          double *y) {
   multiply_rows(op, x, y);
 }
 

@@ -15,8 +15,10 @@ static const double LEAST_EPS = 1e-14, LAST_EPS = 1e-3;
 static const double MAY_BE_RIGHT = 1e4;
 /* Shorter steps than this are no progress; the shortest that is tried. */
 static const double SHORT = 0.1, SHORTEST = 1e-3;
-/* Damping: what shorter steps than this add to it and longer ones take from it; where it begins and ends. */
-static const double DAMP_BELOW = 0.2, FREE_ABOVE = 0.4, DAMP_BY = 100.0, FIRST_DAMPING = 1e-8, MOST_DAMPING = 1e-3;
+/* Damping: what shorter steps than this add to it and longer ones take from it; where it begins
+ * and ends. */
+static const double DAMP_BELOW = 0.2, FREE_ABOVE = 0.4, DAMP_BY = 100.0;
+static const double FIRST_DAMPING = 1e-8, MOST_DAMPING = 1e-3;
 /* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
 static const double TRACE = 1e-12;
 /* A pivot that is less of its diagonal element is none. */
@@ -124,8 +126,10 @@ static double distance_along(path *p, double part) {
 
 /* Levenberg's rule, in large strides. */
 static void damp(path *p) {
-  if (p->part < DAMP_BELOW) p->damping = fmin(fmax(DAMP_BY * p->damping, FIRST_DAMPING), MOST_DAMPING);
-  else if (p->part > FREE_ABOVE) p->damping = p->damping > FIRST_DAMPING ? p->damping / DAMP_BY : 0.0;
+  double more = fmin(fmax(DAMP_BY * p->damping, FIRST_DAMPING), MOST_DAMPING);
+  double less = p->damping > FIRST_DAMPING ? p->damping / DAMP_BY : 0.0;
+  if (p->part < DAMP_BELOW) p->damping = more;
+  else if (p->part > FREE_ABOVE) p->damping = less;
 }
 
 /* One step; returns how far it went, a part of dx. */

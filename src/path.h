@@ -7,13 +7,14 @@
  *     by length:  x and log eps are both unknown; a step along the tangent, then Newton's method across
  *                 it, until the point is on the path
  *
- * The first is quick and stays near the path only roughly.  It ends where the path turns back, as that of
- * exact Coulomb friction may: there is no x for the next smaller eps, and eps must grow for a while.  By its
- * length the path has no such bends (Keller's pseudo-arclength continuation).
+ * The first is quick and stays near the path only roughly.  It ends where the path turns back,
+ * as that of exact Coulomb friction may: there is no x for the next smaller eps, and eps must
+ * grow for a while.  By its length the path has no such bends (Keller's pseudo-arclength
+ * continuation).
  *
- * Where A is nearly singular many forces do and f hardly tells them apart.  A pull towards a center, a part
- * of A's diagonal added to A, makes them unique.  Damping adds such a part to the matrix of a step alone:
- * the answer stays what it is, and steps that led too far get shorter. */
+ * Where A is nearly singular many forces do and f hardly tells them apart.  A pull towards a
+ * center, a part of A's diagonal added to A, makes them unique.  Damping adds such a part to the
+ * matrix of a step alone: the answer stays what it is, and steps that led too far get shorter. */
 #ifndef LCPLUG_PATH_H
 #define LCPLUG_PATH_H
 
@@ -36,7 +37,8 @@ typedef struct path {
   double factor;   /* of the next eps */
   double *dx, *Adx, *trial, *Atrial, *diagonal;
   double part;    /* of dx, that the last step went */
-  double damping, added; /* of A's diagonal; and all that the last step's matrix had beside A and E */
+  double damping; /* of A's diagonal ... */
+  double added;   /* ... and all that the last step's matrix had beside A and E */
   double *slope;                /* of x over log eps, along the path */
   double *tangent, tangent_eps; /* of the path: the parts of x and log eps */
   double pull, *center;
@@ -52,7 +54,7 @@ typedef struct manner {
   double fastest; /* what eps is multiplied by at best */
   int lagging;    /* De Saxce's terms follow after every step */
   int gives_up;   /* at the first jam ... */
-  int (*mend)(path *p); /* ... that this, if there is one, cannot end; until it has failed four times */
+  int (*mend)(path *p); /* ... that this, if given, cannot end; it may fail a few times */
 } manner;
 
 /* Starts at it->x, with eps as large as the right side. */

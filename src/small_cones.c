@@ -1,13 +1,14 @@
 /* small_cones.c - see small_cones.h.
  *
- * Rows that are free whatever happens (joints) are eliminated once, as in small.c.  On what is left
+ * Rows that are free whatever happens (joints) are eliminated once, as in small.c.  On what is
+ * left
  *
  *     x = B z + c,   T'(A x - b) + k z = 0 ,
  *
- * with a few elements in each column of B and of T.  The matrix T'A B + k is not symmetric where a
- * contact slides; the kernels of the sparse LU factorize it, without exchanges: a pivot that happens to be
- * small costs digits, which the next step brings back.  The rest is compiled twice, for any processor and for
- * AVX2. */
+ * with a few elements in each column of B and of T.  The matrix T'A B + k is not symmetric where
+ * a contact slides; the kernels of the sparse LU factorize it, without exchanges: a pivot that
+ * happens to be small costs digits, which the next step brings back.  The rest is compiled
+ * twice, for any processor and for AVX2. */
 #include "small_cones.h"
 
 #include <math.h>
@@ -50,15 +51,16 @@ typedef struct reduction {
   unknown *z;
   const cholesky_kernels *kernels;
   int panel_ld;
-  double *lower, *upper; /* panels of the matrix: the lower triangle, the upper one transposed with the right
-                            side as the row below */
+  double *lower, *upper; /* panels of the matrix: the lower triangle, the upper one transposed
+                            with the right side as the row below */
   double *inverse, *floor, *ones, *solution;
 } reduction;
 
 static int take_arrays(reduction *r, lcplug_workspace *workspace) {
   size_t n = (size_t)r->m->n, ld = (size_t)r->ld;
-  double **vectors[] = {&r->b,      &r->x,       &r->w,       &r->constant, &r->combined, &r->answer,
-                        &r->Aanswer, &r->inverse, &r->floor,   &r->ones,     &r->solution};
+  double **vectors[] = {&r->b,        &r->x,      &r->w,       &r->constant,
+                        &r->combined, &r->answer, &r->Aanswer, &r->inverse,
+                        &r->floor,    &r->ones,   &r->solution};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     if (!(*vectors[i] = TAKE(workspace, double, ld + WIDTH))) return 0;
   for (size_t i = 0; i < n; i++) r->ones[i] = 1.0;

@@ -269,8 +269,8 @@ static void fill_block(const smoothing *s, int k, const piece *p, double *E) {
           (p->inverse[i * rows + j] - (i == j)) * s->stiffness * s->scale[k] * p->g[i] * p->g[j];
 }
 
-double lcplug_smoothing_of_set(const smoothing *s, int k, double eps, const double *x, const double *Ax,
-                               double *E) {
+double lcplug_smoothing_of_set(const smoothing *s, int k, double eps, const double *x,
+                               const double *Ax, double *E) {
   double sum = 0.0;
   piece p;
   evaluate(s, k, eps, x, Ax, &p);

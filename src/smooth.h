@@ -47,8 +47,8 @@ lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspa
 double lcplug_smoothing_merit(const smoothing *s, double eps, const double *x, const double *Ax);
 
 /* |f|^2 of set k alone, and, if wanted, its block of E, row-major.  Not of coupled sets. */
-double lcplug_smoothing_of_set(const smoothing *s, int k, double eps, const double *x, const double *Ax,
-                               double *E);
+double lcplug_smoothing_of_set(const smoothing *s, int k, double eps, const double *x,
+                               const double *Ax, double *E);
 
 /* Adds E to what is loaded in `matrix`; writes r. */
 void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x, const double *Ax,

@@ -281,9 +281,9 @@ static lcplug_error run_small_cones(job *j) {
   return lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
 }
 
-/* The same for problems that are not small, where boxes are not solved as quickly: what takes more than a few
- * steps slides, and only an answer that is nearly right is kept.  Where friction is without limit there is
- * nothing else. */
+/* The same for problems that are not small, where boxes are not solved as quickly: what takes
+ * more than a few steps slides, and only an answer that is nearly right is kept.  Where friction
+ * is without limit there is nothing else. */
 static lcplug_error try_boxes(job *j, box_source *source) {
   lcplug_error error =
       lcplug_exact_is_endless(&j->layout)

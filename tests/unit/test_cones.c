@@ -253,7 +253,8 @@ START_TEST(what_sticks_is_solved_as_boxes) {
 }
 END_TEST
 
-/* Where one contact of many slides, and only just, that answer is the start, and a few steps end it. */
+/* Where one contact of many slides, and only just, that answer is the start, and a few steps end
+ * it. */
 START_TEST(what_barely_slides_starts_from_boxes) {
   rng r = {5};
   instance *p = instance_contacts(&r, 120, 480, 1e-2, 0.5, 0.5);
@@ -270,8 +271,8 @@ START_TEST(what_barely_slides_starts_from_boxes) {
 }
 END_TEST
 
-/* In large piles a few contacts jam.  They are mended by themselves (src/mend.h), else the whole path has to
- * go around each of them. */
+/* In large piles a few contacts jam.  They are mended by themselves (src/mend.h), else the whole
+ * path has to go around each of them. */
 START_TEST(piles_that_jam_take_few_steps) {
   rng r = {7};
   int steps = 0;

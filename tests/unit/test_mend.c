@@ -1,8 +1,8 @@
 /* test_mend.c - a few contacts are taken out of a problem, solved by themselves and put back.
  *
- * In a pile where every contact sticks all is linear, and the small problem can be written down: S is the
- * Schur complement of A.  In one where contacts slide and open, an answer that is spoilt at a few of them is
- * found again. */
+ * In a pile where every contact sticks all is linear, and the small problem can be written down:
+ * S is the Schur complement of A.  In one where contacts slide and open, an answer that is
+ * spoilt at a few of them is found again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static void spoil(rng *r, const instance *p, int contacts, double by, double *x)
   }
 }
 
-/* ---- where all is linear ----------------------------------------------------------------------- */
+/* ---- where all is linear --------------------------------------------------------------------- */
 
 /* What the test hands to its solver, which has no argument for it. */
 static struct {
@@ -88,7 +88,8 @@ static void eliminate_others(double *A, int n, const int *chosen) {
 static lcplug_error check_small_problem(const model *m, const lower_triangle *S, cholesky *factor,
                                         iteration *it, lcplug_workspace *workspace) {
   const instance *p = linear.problem;
-  int n = p->n, count = 0, *chosen = calloc((size_t)n, sizeof *chosen), *row = calloc((size_t)n, sizeof *row);
+  int n = p->n, count = 0;
+  int *chosen = calloc((size_t)n, sizeof *chosen), *row = calloc((size_t)n, sizeof *row);
   double *A = malloc((size_t)(n * n) * sizeof *A);
   (void)factor, (void)workspace;
   linear.calls++;
@@ -121,7 +122,8 @@ START_TEST(the_small_problem_is_a_schur_complement) {
   bench t;
   instance *p = instance_contacts(&r, 20 + 5 * _i, 8 + _i, 0.1, 0.5, 0.5);
   double *x = calloc((size_t)p->n, sizeof *x), *spoilt = calloc((size_t)p->n, sizeof *x);
-  for (int i = 0; i < p->n; i++) x[i] = i % 3 ? rng_between(&r, -1.0, 1.0) : rng_between(&r, 20.0, 40.0);
+  for (int i = 0; i < p->n; i++)
+    x[i] = i % 3 ? rng_between(&r, -1.0, 1.0) : rng_between(&r, 20.0, 40.0);
   for (int i = 0; i < p->n; i++) p->b[i] = instance_row_product(p, i, x);
   memcpy(spoilt, x, (size_t)p->n * sizeof *x);
   spoil(&r, p, 2, 1.0, spoilt);
@@ -137,11 +139,11 @@ START_TEST(the_small_problem_is_a_schur_complement) {
 }
 END_TEST
 
-/* ---- where it is not --------------------------------------------------------------------------- */
+/* ---- where it is not ------------------------------------------------------------------------- */
 
 /* The small problem by Newton's method along its own path. */
-static lcplug_error solve_by_path(const model *m, const lower_triangle *A, cholesky *factor, iteration *it,
-                                  lcplug_workspace *workspace) {
+static lcplug_error solve_by_path(const model *m, const lower_triangle *A, cholesky *factor,
+                                  iteration *it, lcplug_workspace *workspace) {
   path p;
   it->residual = INFINITY;
   memset(it->x, 0, (size_t)m->n * sizeof *it->x);
@@ -151,12 +153,17 @@ static lcplug_error solve_by_path(const model *m, const lower_triangle *A, chole
   p.smooth.stiffness = 0.1;
   p.few = 1;
   it->status = LCPLUG_ITERATION_LIMIT;
-  if (!lcplug_path_follow(&p, (manner){.steps = 100, .fastest = 1e-3})) lcplug_path_follow_bends(&p, 500);
+  if (!lcplug_path_follow(&p, (manner){.steps = 100, .fastest = 1e-3}))
+    lcplug_path_follow_bends(&p, 500);
   return LCPLUG_OK;
 }
 
-/* Half of the contacts slide or are open.  Mended or not, the point is no worse than before; and most of those
- * that are mended are a few of Newton's steps from the answer. */
+static double merit_of(const path *p) {
+  return lcplug_smoothing_merit(&p->smooth, p->now.eps, p->now.x, p->now.Ax);
+}
+
+/* Half of the contacts slide or are open.  Mended or not, the point is no worse than before; and
+ * most of those that are mended are a few of Newton's steps from the answer. */
 START_TEST(a_spoilt_answer_is_found_again) {
   rng r = {(uint64_t)_i + 71};
   int mended = 0, found = 0;
@@ -170,11 +177,10 @@ START_TEST(a_spoilt_answer_is_found_again) {
     spoil(&r, p, 3, 1.0, spoilt);
     open_bench(&t, p);
     look_ahead(&t, spoilt, 1e-4);
-    double before = lcplug_smoothing_merit(&t.path.smooth, t.path.now.eps, t.path.now.x, t.path.now.Ax);
+    double before = merit_of(&t.path);
     if (lcplug_mend(&t.path, solve_by_path, t.workspace)) {
       mended++;
-      ck_assert_double_lt(
-          lcplug_smoothing_merit(&t.path.smooth, t.path.now.eps, t.path.now.x, t.path.now.Ax), before);
+      ck_assert_double_lt(merit_of(&t.path), before);
       found += lcplug_path_follow(&t.path, (manner){.steps = 20, .fastest = 1e-3});
     } else {
       ck_assert_mem_eq(t.path.now.x, spoilt, (size_t)p->n * sizeof *spoilt);
