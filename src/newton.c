@@ -20,7 +20,7 @@
 #include "path.h"
 
 enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
-enum { FEW_BEND_STEPS = 300 };
+enum { FEW_BEND_STEPS = 300, SHORT_BENDS = 400 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
@@ -97,9 +97,12 @@ static int solve_softly(path *p, point *start) {
   return lcplug_path_follow(p, (manner){.steps = SOFT_STEPS, .fastest = FASTEST});
 }
 
-/* In a large problem many bodies have bends, and what mends them is worth more tries. */
-static int solve_softly_again(path *p, point *start) {
+/* In a large problem many bodies have bends.  Where these are not soon behind, what mends them is
+ * worth more tries. */
+static int solve_softly_again(path *p, point *start, int singular) {
   if (!p->m->coulomb || !lcplug_may_mend(p) || p->m->blocks < MANY_SETS) return 0;
+  p->smooth.exact = 1;
+  if (!singular && lcplug_path_follow_bends(p, SHORT_BENDS)) return 1;
   for (size_t k = 0; k < sizeof other_softness / sizeof *other_softness; k++) {
     lcplug_path_restart(p);
     p->smooth.stiffness = other_softness[k];
@@ -153,8 +156,8 @@ static int solve_by_pulls(path *p, double stiffness, double first, int bend_step
 
 static void solve(path *p, point *start) {
   if (solve_strictly(p, start) || solve_hastily(p, start) || solve_softly(p, start)) return;
-  if (solve_softly_again(p, start)) return;
   int singular = lcplug_path_is_singular(p);
+  if (solve_softly_again(p, start, singular)) return;
   double before = p->it->residual;
   if (singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
   if (singular && is_unmoved(p, before)) return;
