@@ -141,6 +141,7 @@ typedef struct bench_result {
   int factorizations;  /* of auto */
   int missed;          /* auto says itself that it did not reach its tolerance */
   size_t bytes;        /* of a workspace that has solved this problem alone */
+  bench_timing coulomb; /* the same problem with friction=coulomb */
 } bench_result;
 
 /* Upstream's time over that of the swap, if upstream solved the problem: how soon it gives up is no
@@ -149,6 +150,9 @@ double bench_ratio(const bench_result *r);
 
 /* The same, whatever upstream answered. */
 double bench_plain_ratio(const bench_result *r);
+
+/* The time of friction=coulomb over that of friction=ode by `exact`. */
+double bench_coulomb_ratio(const bench_result *r);
 
 /* Upstream gave up, by its message or by a residual that no solution has. */
 int bench_upstream_failed(const bench_result *r);

@@ -28,6 +28,10 @@ static const struct {
 } repeats[] = {
     {40, 100, 100, 5}, {SMALL, 30, 30, 2}, {420, 7, 7, 1}, {850, 3, 5, 1}, {INT_MAX, 1, 5, 1}};
 
+/* Seconds: for what only makes a workspace forget, and after which Coulomb friction is not asked
+ * again. */
+static const double BRIEF = 1e-3, LONG_ENOUGH = 0.2;
+
 static int repeats_row(int n) {
   int k = 0;
   while (n > repeats[k].n) k++;
@@ -250,6 +254,35 @@ static lcplug_error measure_native(const diff_problem *p, lcplug_solver solver, 
   return error;
 }
 
+/* friction=coulomb: at most as many calls, and no more when one has taken long; there are
+ * problems without an answer.  The residual is the library's, which tests/unit compares with the
+ * formula. */
+static void measure_coulomb(const diff_problem *p, int calls, bench_timing *timing) {
+  lcplug_workspace *workspace = bench_need(lcplug_workspace_create());
+  samples s = samples_for(p->n);
+  double *x = memory((size_t)p->n, sizeof *x), residual = BENCH_UNKNOWN, used = 0;
+  lcplug_problem view = diff_view(p), other = view;
+  lcplug_settings settings = lcplug_settings_default(), brief;
+  lcplug_solution solution = {.x = x};
+  settings.friction = LCPLUG_FRICTION_COULOMB;
+  brief = settings;
+  brief.time_limit = BRIEF;
+  other.n--;
+  if (other.nub > other.n) other.nub = other.n;
+  for (int k = 0; k < calls && used < LONG_ENOUGH; k++) {
+    lcplug_solve(workspace, &other, &brief, &solution, NULL);
+    double start = now(s.clock);
+    lcplug_error error = lcplug_solve(workspace, &view, &settings, &solution, NULL);
+    samples_add(&s, start);
+    used += s.seconds[k];
+    if (!error)
+      lcplug_residual(workspace, &view, settings.friction, x, 1, NULL, NULL, 0, &residual);
+  }
+  *timing = timing_of(&s, residual);
+  lcplug_workspace_free(workspace);
+  free(x);
+}
+
 /* A workspace of its own: how much it takes to solve this problem and no other. */
 static size_t bytes_for(const diff_problem *p) {
   lcplug_workspace *workspace = bench_need(lcplug_workspace_create());
@@ -291,6 +324,7 @@ int bench_measure(const diff_problem *p, const bench_options *options, int with_
   result->factorizations = info.factorizations; /* auto stands last */
   result->missed = info.status != LCPLUG_SOLVED;
   result->bytes = bytes_for(p);
+  measure_coulomb(p, repeats[k].ours, &result->coulomb);
   measure_abi(p, with_upstream, result);
   return 1;
 }

@@ -38,6 +38,10 @@ double bench_ratio(const bench_result *r) {
   return bench_upstream_failed(r) ? BENCH_UNKNOWN : bench_plain_ratio(r);
 }
 
+double bench_coulomb_ratio(const bench_result *r) {
+  return r->coulomb.least / r->by[BY_EXACT].least;
+}
+
 int bench_upstream_failed(const bench_result *r) {
   return r->upstream_errors > 0 || r->by[BY_UPSTREAM].residual > 1e-6;
 }
@@ -126,6 +130,10 @@ typedef double getter(const bench_result *r, int by);
 static double get_least(const bench_result *r, int by) { return r->by[by].least; }
 static double get_residual(const bench_result *r, int by) { return r->by[by].residual; }
 static double get_ratio(const bench_result *r, int by) { return (void)by, bench_ratio(r); }
+static double get_coulomb(const bench_result *r, int by) { return (void)by, r->coulomb.least; }
+static double get_coulomb_ratio(const bench_result *r, int by) {
+  return (void)by, bench_coulomb_ratio(r);
+}
 static double get_factorizations(const bench_result *r, int by) {
   return (void)by, r->factorizations;
 }
@@ -160,6 +168,7 @@ static int count_of(const bench_report *report, int class, int (*holds)(const be
 
 static int is_any(const bench_result *r) { return (void)r, 1; }
 static int is_missed(const bench_result *r) { return r->missed; }
+static int has_coulomb(const bench_result *r) { return r->coulomb.residual <= 1e-8; }
 static int is_worse(const bench_result *r) { return !bench_good_enough(r); }
 
 /* ---- the table of reach ---------------------------------------------------------------------- */
@@ -266,6 +275,31 @@ static void write_times(FILE *out, const bench_report *report) {
   table_write(out, &t);
 }
 
+static void write_coulomb(FILE *out, const bench_report *report) {
+  static const char *const head[] = {"n",     "problems", "ode, exact",     "coulomb",
+                                     "ratio", "worst",    "solved to 1e-8"};
+  table t;
+  table_head(&t, head, (int)(sizeof head / sizeof *head));
+  for (int class = 0; class < BENCH_CLASS_COUNT; class++) {
+    int count = count_of(report, class, is_any);
+    spread ratio = spread_of(report, class, get_coulomb_ratio, 0);
+    if (!count) continue;
+    table_row(&t);
+    table_cell(&t, "%s", bench_classes[class].label);
+    table_cell(&t, "%d", count);
+    cell_time(&t, spread_of(report, class, get_least, BY_EXACT).median);
+    cell_time(&t, spread_of(report, class, get_coulomb, 0).median);
+    cell_ratio(&t, ratio.median);
+    cell_ratio(&t, ratio.most);
+    table_cell(&t, "%.1f %%", 100.0 * count_of(report, class, has_coulomb) / count);
+  }
+  fputs("## Coulomb beside ode\n\n"
+        "The same problems with exact Coulomb friction. Median times; ratio: median and worst of\n"
+        "its time over that of `friction=ode` by `exact` (wanted: a median of at most 4).\n\n",
+        out);
+  table_write(out, &t);
+}
+
 static void write_memory(FILE *out, const bench_report *report) {
   const bench_result *r = report->count ? &report->results[report->count - 1] : NULL;
   if (!r) return;
@@ -340,6 +374,7 @@ void bench_report_write(FILE *out, const bench_report *report) {
   write_slow(out, report);
   write_memory(out, report);
   write_times(out, report);
+  write_coulomb(out, report);
   if (report->step) write_step(out, report->step);
   if (report->failing_count) write_failing(out, report);
   if (report->stepped) {
@@ -362,6 +397,7 @@ void bench_report_csv(FILE *out, const bench_report *report) {
     const char *name = bench_solver_names[by];
     fprintf(out, ",%s_least_s,%s_median_s,%s_residual", name, name, name);
   }
+  fprintf(out, ",coulomb_least_s,coulomb_median_s,coulomb_residual");
   fprintf(out, ",ratio,upstream_errors,factorizations,missed,workspace_bytes\n");
   for (int i = 0; i < report->count; i++) {
     const bench_result *r = &report->results[i];
@@ -371,6 +407,9 @@ void bench_report_csv(FILE *out, const bench_report *report) {
       csv_number(out, r->by[by].median);
       csv_number(out, r->by[by].residual);
     }
+    csv_number(out, r->coulomb.least);
+    csv_number(out, r->coulomb.median);
+    csv_number(out, r->coulomb.residual);
     csv_number(out, bench_ratio(r));
     fprintf(out, ",%d,%d,%d,%zu\n", r->upstream_errors, r->factorizations, r->missed, r->bytes);
   }

@@ -47,9 +47,10 @@ static double asymmetry(const lcplug_problem *p) {
   double largest = 0.0, off = 0.0;
   for (size_t i = 0; i < (size_t)p->n; i++)
     for (size_t j = 0; j <= i; j++) {
-      double lower = p->A[i * p->stride + j], upper = p->A[j * p->stride + i];
-      off = fmax(off, fabs(lower - upper));
-      largest = fmax(largest, fabs(lower));
+      double lower = p->A[i * p->stride + j], apart = fabs(lower - p->A[j * p->stride + i]);
+      double size = fabs(lower);
+      off = apart > off ? apart : off;
+      largest = size > largest ? size : largest;
     }
   return largest > 0.0 ? off / largest : off > 0.0 ? 1.0 : 0.0;
 }

@@ -521,7 +521,10 @@ double lcplug_box_source_residual(const box_source *s, const double *lo, const d
 
 static double rounding_level(const box *p, const double *x) {
   double largest = 0.0;
-  for (int i = 0; i < p->rows; i++) largest = fmax(largest, p->diagonal[i] * fabs(x[i]));
+  for (int i = 0; i < p->rows; i++) {
+    double size = p->diagonal[i] * fabs(x[i]);
+    largest = size > largest ? size : largest;
+  }
   return 8.0 * DBL_EPSILON * largest / p->unit;
 }
 

@@ -291,12 +291,19 @@ void lcplug_cholesky_factor(cholesky *c, const double *extra) {
 
 /* --- solves --- */
 
+static int all_zero(const double *y, int count) {
+  for (int i = 0; i < count; i++)
+    if (y[i] != 0.0) return 0;
+  return 1;
+}
+
+/* A right side with few elements meets few supernodes. */
 void lcplug_fronts_forward(const cholesky *c, const double *factor, const double *inverse, double *y) {
   double *w = c->column;
   for (int k = 0; k < c->supernodes; k++) {
     const supernode *s = &c->now[k];
     int pad = lcplug_panel_pad(s->pivots), ld = lcplug_panel_ld(s->pivots, s->below);
-    if (!s->pivots) continue;
+    if (all_zero(y + s->first, s->pivots)) continue;
     memcpy(w, y + s->first, (size_t)s->pivots * sizeof *w);
     for (int i = s->pivots; i < pad; i++) w[i] = 0.0;
     c->kernels->forward(factor + s->panel, ld, s->pivots, inverse + s->first, w);

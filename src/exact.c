@@ -7,6 +7,7 @@
  * friction=pyramid the bounds are frozen, solved for, and frozen anew until they agree. */
 #include "exact.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,8 +16,9 @@
 enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, PULLS = 6 };
 /* Rounds of frozen bounds, and how many of them may bring nothing. */
 enum { FREEZE_ROUNDS = 60, PATIENCE = 8 };
-/* What cones give to boxes before they take their own way. */
-enum { FEW_STEPS = 5 };
+/* What cones give to boxes before they take their own way; rounds in which endless friction may
+ * settle. */
+enum { FEW_STEPS = 5, ENDLESS_ROUNDS = 5 };
 
 /* Of the diagonal: how hard a centre pulls. */
 static const double PULL = 1e-8;
@@ -280,4 +282,73 @@ lcplug_error lcplug_exact_try(box_source *source, iteration *it, double *bound,
              .only_tries = 1,
              .workspace = workspace};
   return take_bounds(&e) ? solve_ode(&e, bound) : LCPLUG_ERROR_MEMORY;
+}
+
+/* ---- friction without limit ------------------------------------------------------------------ */
+
+int lcplug_exact_is_endless(const layout *l) {
+  for (int i = 0; i < l->n; i++)
+    if (l->normal[i] >= 0 && l->hi[i] != 0.0 && l->hi[i] < INFINITY) return 0;
+  return l->frictions > 0;
+}
+
+/* Bounds that hold whatever can press. */
+static void hold_all(const layout *l, double *bound) {
+  for (int i = 0; i < l->n; i++) {
+    int normal = l->normal[i];
+    int presses = normal >= 0 && (l->hi[normal] > 0.0 || l->lo[normal] < 0.0);
+    bound[i] = presses ? lcplug_friction_bound(l->hi[i], 1.0) : 0.0;
+  }
+}
+
+/* Holds what presses in x, and nobody else; 1 if that is who was held before. */
+static int hold_pressed(const layout *l, const double *x, double *bound) {
+  int same = 1;
+  for (int i = 0; i < l->n; i++) {
+    if (l->normal[i] < 0) continue;
+    double next = lcplug_friction_bound(l->hi[i], x[l->normal[i]]);
+    same &= next == bound[i];
+    bound[i] = next;
+  }
+  return same;
+}
+
+/* Friction holds an open contact, too, if its normal force is above 0, however little. */
+static void press_held(const layout *l, const model *m, double *x) {
+  for (int k = 0; k < m->blocks; k++) {
+    int i = m->sets[k].first, normal = l->normal[i];
+    if (m->sets[k].kind != SET_COUPLED || x[i] == 0.0 || x[normal] != 0.0) continue;
+    double least = DBL_EPSILON * m->unit / m->scale[lcplug_normal_of(&m->sets[k]) - m->sets];
+    x[normal] = l->hi[normal] > 0.0 ? least : -least;
+  }
+}
+
+/* From the answer that holds all; 1 if those that press and those that are held become the same. */
+static int settle_endless(exact *e, double *bound, lcplug_error *error) {
+  e->only_tries = 1;
+  for (int round = 0; !*error && e->it->status == LCPLUG_SOLVED; round++) {
+    if (hold_pressed(e->layout, e->it->x, bound)) return 1;
+    if (round == ENDLESS_ROUNDS) break;
+    set_bounds(e, bound);
+    *error = solve_box(e);
+  }
+  return 0;
+}
+
+lcplug_error lcplug_exact_endless(box_source *source, const model *m, iteration *it, double *bound,
+                                  lcplug_workspace *workspace) {
+  exact e = {.source = source, .layout = source->layout, .it = it, .workspace = workspace};
+  double *held = TAKE(workspace, double, m->n);
+  if (!held || !take_bounds(&e)) return LCPLUG_ERROR_MEMORY;
+  hold_all(e.layout, bound);
+  set_bounds(&e, bound);
+  lcplug_error error = solve_box(&e);
+  if (error || it->status != LCPLUG_SOLVED) return error;
+  memcpy(held, it->x, (size_t)m->n * sizeof *held);
+  if (!settle_endless(&e, bound, &error) && it->status != LCPLUG_TIME_LIMIT) {
+    memcpy(it->x, held, (size_t)m->n * sizeof *held);
+    press_held(e.layout, m, it->x);
+    it->status = LCPLUG_SOLVED;
+  }
+  return error;
 }

@@ -1,7 +1,7 @@
 /* exact.h - the solver that goes on to rounding error.
  *
- * It works on boxes: friction=ode, whose two stages are boxes, and friction=pyramid, a sequence of
- * them. */
+ * It works on boxes: friction=ode, whose two stages are boxes, friction=pyramid, a sequence of
+ * them, and friction without limit. */
 #ifndef LCPLUG_EXACT_H
 #define LCPLUG_EXACT_H
 
@@ -21,5 +21,15 @@ lcplug_error lcplug_exact_solve(box_source *source, lcplug_friction friction, it
 /* friction=ode, if it takes no more than a few steps; the status tells. */
 lcplug_error lcplug_exact_try(box_source *source, iteration *it, double *bound,
                               lcplug_workspace *workspace);
+
+/* 1 if all friction is without limit, or none at all: then boxes are all that there is to solve. */
+int lcplug_exact_is_endless(const layout *l);
+
+/* Such a problem, for any friction model but ode.  Friction that holds every contact, whether it
+ * opens or not, is a box; and so is friction that holds those that press in the answer before,
+ * which is the one to be preferred, if it settles (doc/friction.md).  Without an answer the
+ * status tells. */
+lcplug_error lcplug_exact_endless(box_source *source, const model *m, iteration *it, double *bound,
+                                  lcplug_workspace *workspace);
 
 #endif

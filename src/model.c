@@ -120,8 +120,10 @@ double lcplug_residual_natural(const model *m, const double *x, const double *Ax
 double lcplug_rounding_level(const model *m, const double *x) {
   double largest = 0.0;
   for (int k = 0; k < m->blocks; k++)
-    for (int i = 0; i < m->sets[k].rows; i++)
-      largest = fmax(largest, m->scale[k] * fabs(x[m->sets[k].first + i]));
+    for (int i = 0; i < m->sets[k].rows; i++) {
+      double size = m->scale[k] * fabs(x[m->sets[k].first + i]);
+      largest = size > largest ? size : largest;
+    }
   return lcplug_rounding_of(m, largest);
 }
 

@@ -1,28 +1,33 @@
 /* newton.c - Newton's method along a path of smoothed conditions; see path.h.
  *
- * Every step costs one factorization.  For friction=cone, whose problem is convex, the path leads to
- * the answer.  Exact Coulomb friction and pyramids are not convex, and their path may turn back.  Most
- * problems are solved by a hasty try all the same.  For the others, in this order,
+ * Every step costs one factorization.  For friction=cone, whose problem is convex, the path
+ * leads to the answer.  Exact Coulomb friction and pyramids are not convex, and their path may
+ * turn back.  Where that happens at a few contacts these are mended by themselves (mend.h), and
+ * most problems are solved by a hasty try.  For the others, in this order,
  *
  *     the first part of the way is gone with the cone, De Saxce's term taken from the step before, and from
  *     there on exactly; where that fails the cone is followed further before the next try;
  *     the path is followed by its length, around its bends;
- *     the best answer is pulled upon, less and less; where A is singular that comes first, and once more at
- *     the end with another stiffness, whose path has other bends. */
+ *     the best answer is pulled upon, less and less; where A is singular that comes first, and
+ *     once more at the end with another stiffness, whose path has other bends.  A singular
+ *     problem that pulls do not move has no answer, and is left at that. */
 #include "newton.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "mend.h"
 #include "path.h"
 
-enum { HASTY_STEPS = 30, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
+enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
+enum { FEW_BEND_STEPS = 300, SHORT_BENDS = 400 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
 static const double GOOD_GUESS = 0.5, WARM_EPS = 0.01;
-/* The stiffness of the first, hasty try, and of the next ones. */
-static const double STIFF = 1.0, SOFT = 0.1;
+/* The stiffness of the first, hasty try, of the next one, and of more that large problems get. */
+static const double STIFF = 1.0, SOFT = 0.1, other_softness[] = {0.3, 0.03};
+enum { MANY_SETS = 100 };
 /* Paths around bends, one after the other: each stiffness has other bends.  The first may be long, as every
  * body that can jam has bends of its own. */
 static const struct {
@@ -37,14 +42,23 @@ static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
  * has not.  It begins at so much of the residual, and ends at this eps, beside the right side. */
 static const double PULL = 1e-6, STRONG_PULL = 1e-2, LESS = 0.1, MORE = 5.0;
 static const double PULLED_EPS = 100.0, PULLED_GOAL = 1e-10;
+/* Where a strong pull has faded; what it has left of the first residual by then if there is an
+ * answer, unless that was small. */
+static const double FAINT = 2e-7, IMPROVED = 0.5, NEARLY_RIGHT = 1e-6;
 enum { PULLS = 20, PULL_STEPS = 60, PULLED_BEND_STEPS = 1000, MOST_PULLED_STEPS = 4000 };
 
-/* A few stiff steps are all that most problems need. */
+static mend_solver solve_few;
+
+static int mend(path *p) { return lcplug_mend(p, solve_few, p->workspace); }
+
+/* Stiff steps are all that most problems need. */
 static int solve_hastily(path *p, point *start) {
+  manner how = {.steps = HASTY_STEPS, .fastest = FASTEST, .gives_up = 1};
+  if (lcplug_may_mend(p)) how.mend = mend, how.steps = MENDED_STEPS;
   lcplug_point_copy(start, &p->now, p->m->n);
   p->smooth.stiffness = STIFF;
   p->smooth.exact = p->m->coulomb;
-  if (lcplug_path_follow(p, (manner){.steps = HASTY_STEPS, .fastest = FASTEST, .gives_up = 1})) return 1;
+  if (lcplug_path_follow(p, how)) return 1;
   lcplug_point_copy(&p->now, start, p->m->n);
   return 0;
 }
@@ -61,6 +75,8 @@ static int solve_strictly(path *p, point *start) {
 /* The cone's path, and from time to time an exact branch off it, which starts a little rounder. */
 static int solve_by_branches(path *p, point *start) {
   int last = p->steps + SOFT_STEPS, n = p->m->n;
+  manner branch = {.steps = BRANCH_STEPS, .fastest = BRISK};
+  if (lcplug_may_mend(p)) branch.mend = mend;
   double first = p->now.eps;
   for (double goal = FIRST_TRY * first; p->steps < last; goal *= NEXT_TRY) {
     manner relaxed = {.goal = goal, .steps = last - p->steps, .fastest = BRISK, .lagging = 1};
@@ -69,7 +85,7 @@ static int solve_by_branches(path *p, point *start) {
     lcplug_point_copy(start, &p->now, n);
     p->smooth.exact = 1;
     p->now.eps = fmin(first, BRANCH_EPS * p->now.eps);
-    if (lcplug_path_follow(p, (manner){.steps = BRANCH_STEPS, .fastest = BRISK})) return 1;
+    if (lcplug_path_follow(p, branch)) return 1;
     lcplug_point_copy(&p->now, start, n);
   }
   return 0;
@@ -79,6 +95,20 @@ static int solve_softly(path *p, point *start) {
   p->smooth.stiffness = SOFT;
   if (p->m->coulomb) return solve_by_branches(p, start);
   return lcplug_path_follow(p, (manner){.steps = SOFT_STEPS, .fastest = FASTEST});
+}
+
+/* In a large problem many bodies have bends.  Where these are not soon behind, what mends them is
+ * worth more tries. */
+static int solve_softly_again(path *p, point *start, int singular) {
+  if (!p->m->coulomb || !lcplug_may_mend(p) || p->m->blocks < MANY_SETS) return 0;
+  p->smooth.exact = 1;
+  if (!singular && lcplug_path_follow_bends(p, SHORT_BENDS)) return 1;
+  for (size_t k = 0; k < sizeof other_softness / sizeof *other_softness; k++) {
+    lcplug_path_restart(p);
+    p->smooth.stiffness = other_softness[k];
+    if (solve_by_branches(p, start)) return 1;
+  }
+  return 0;
 }
 
 static int solve_around_bends(path *p) {
@@ -98,17 +128,25 @@ static int follow_pulled(path *p, int bend_steps) {
   return bend_steps && p->now.eps > goal && lcplug_path_follow_bends(p, bend_steps);
 }
 
+/* Pulls have changed nothing that is worth the name. */
+static int is_unmoved(const path *p, double first_residual) {
+  return p->it->residual > fmax(IMPROVED * first_residual, NEARLY_RIGHT);
+}
+
 /* The center is the best answer, or the last one that a pull has led to. */
 static int solve_by_pulls(path *p, double stiffness, double first, int bend_steps) {
   const double *center = p->it->x;
   int last = p->steps + MOST_PULLED_STEPS;
-  double part = first;
+  double part = first, first_residual = p->it->residual;
   p->smooth.exact = p->m->coulomb;
   p->smooth.stiffness = stiffness;
   for (int k = 0; k < PULLS && p->steps < last; k++) {
     lcplug_path_pull(p, center, part);
     if (follow_pulled(p, bend_steps)) return 1;
     int helped = p->now.eps <= PULLED_GOAL * p->smooth.unit;
+    /* Each fainter pull has an answer, and none of them is one without it: as it fades the
+     * forces grow without bound, and there is no answer. */
+    if (helped && first == STRONG_PULL && part < FAINT && is_unmoved(p, first_residual)) break;
     part *= helped ? LESS : MORE;
     center = helped ? p->kept.x : p->it->x;
   }
@@ -119,9 +157,13 @@ static int solve_by_pulls(path *p, double stiffness, double first, int bend_step
 static void solve(path *p, point *start) {
   if (solve_strictly(p, start) || solve_hastily(p, start) || solve_softly(p, start)) return;
   int singular = lcplug_path_is_singular(p);
+  if (solve_softly_again(p, start, singular)) return;
+  double before = p->it->residual;
   if (singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
+  if (singular && is_unmoved(p, before)) return;
   if (solve_around_bends(p) || solve_by_pulls(p, SOFT, PULL, 0)) return;
-  if (singular) solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
+  if (singular && p->it->residual <= NEARLY_RIGHT)
+    solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
 }
 
 /* Near the answer a step or two more leave rounding error only. */
@@ -133,16 +175,40 @@ static void polish(path *p, iteration *it) {
   }
 }
 
+static lcplug_error begin(path *p, const model *m, const lower_triangle *A, cholesky *factor,
+                          iteration *it, lcplug_workspace *workspace) {
+  lcplug_error error = lcplug_path_begin(p, m, A, factor, it, workspace);
+  if (error) return error;
+  if (it->residual < GOOD_GUESS) p->now.eps *= WARM_EPS * it->residual;
+  it->status = LCPLUG_ITERATION_LIMIT;
+  return LCPLUG_OK;
+}
+
+/* A problem that mends a few contacts: its steps are cheap, but there are many of them to come. */
+static lcplug_error solve_few(const model *m, const lower_triangle *A, cholesky *factor,
+                              iteration *it, lcplug_workspace *workspace) {
+  path p;
+  point start;
+  if (!lcplug_point_take(&start, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
+  if (lcplug_iteration_begin(it, m, start.Ax, workspace)) return LCPLUG_OK;
+  lcplug_error error = begin(&p, m, A, factor, it, workspace);
+  if (error) return error;
+  p.few = 1;
+  if (solve_hastily(&p, &start)) return LCPLUG_OK;
+  lcplug_path_restart(&p);
+  if (solve_softly(&p, &start)) return LCPLUG_OK;
+  lcplug_path_follow_bends(&p, FEW_BEND_STEPS);
+  return LCPLUG_OK;
+}
+
 lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, cholesky *factor,
                                  iteration *it, lcplug_workspace *workspace) {
   path p;
   point start;
   if (!lcplug_point_take(&start, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
   if (lcplug_iteration_begin(it, m, start.Ax, workspace)) return LCPLUG_OK;
-  lcplug_error error = lcplug_path_begin(&p, m, A, factor, it, workspace);
+  lcplug_error error = begin(&p, m, A, factor, it, workspace);
   if (error) return error;
-  if (it->residual < GOOD_GUESS) p.now.eps *= WARM_EPS * it->residual;
-  it->status = LCPLUG_ITERATION_LIMIT;
   int before = it->iterations;
   solve(&p, &start);
   polish(&p, it);

@@ -10,24 +10,40 @@ static int group_rows(const layout *l, int group) {
   return l->group_first[group + 1] - l->group_first[group];
 }
 
+/* The rows of one group, of which most have three; the sums stay in registers. */
+static void apply_three(const linop *op, int g, const double *x, double *out) {
+  double sum[3] = {0.0, 0.0, 0.0};
+  for (int k = op->block_begin[g]; k < op->block_begin[g + 1]; k++) {
+    const block *b = &op->blocks[k];
+    const double *v = op->value + b->value, *in = x + b->first;
+    if (b->columns == 3) {
+      sum[0] += v[0] * in[0] + v[1] * in[1] + v[2] * in[2];
+      sum[1] += v[3] * in[0] + v[4] * in[1] + v[5] * in[2];
+      sum[2] += v[6] * in[0] + v[7] * in[1] + v[8] * in[2];
+      continue;
+    }
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < b->columns; j++) sum[i] += *v++ * in[j];
+  }
+  for (int i = 0; i < 3; i++) out[i] = sum[i];
+}
+
+static void apply_rows(const linop *op, int g, int rows, const double *x, double *out) {
+  for (int i = 0; i < rows; i++) out[i] = 0.0;
+  for (int k = op->block_begin[g]; k < op->block_begin[g + 1]; k++) {
+    const block *b = &op->blocks[k];
+    const double *v = op->value + b->value, *in = x + b->first;
+    for (int i = 0; i < rows; i++)
+      for (int j = 0; j < b->columns; j++) out[i] += *v++ * in[j];
+  }
+}
+
 static void sparse_apply(const linop *op, const double *x, double *y) {
   const layout *l = op->layout;
   for (int g = 0; g < l->groups; g++) {
     int rows = group_rows(l, g);
-    double *out = y + l->group_first[g];
-    for (int i = 0; i < rows; i++) out[i] = 0.0;
-    for (int k = op->block_begin[g]; k < op->block_begin[g + 1]; k++) {
-      const block *b = &op->blocks[k];
-      const double *v = op->value + b->value, *in = x + b->first;
-      if (rows == 3 && b->columns == 3) {
-        out[0] += v[0] * in[0] + v[1] * in[1] + v[2] * in[2];
-        out[1] += v[3] * in[0] + v[4] * in[1] + v[5] * in[2];
-        out[2] += v[6] * in[0] + v[7] * in[1] + v[8] * in[2];
-        continue;
-      }
-      for (int i = 0; i < rows; i++)
-        for (int j = 0; j < b->columns; j++) out[i] += *v++ * in[j];
-    }
+    if (rows == 3) apply_three(op, g, x, y + l->group_first[g]);
+    else apply_rows(op, g, rows, x, y + l->group_first[g]);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* ---- by eps */
-enum { MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10 };
+enum { MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10, MOST_FAILED_MENDS = 4 };
 /* |f| / sqrt(sets) is kept below this many eps. */
 static const double NEAR = 0.3;
 /* What eps is multiplied by in the beginning, and before the path counts as lost. */
@@ -15,6 +15,10 @@ static const double LEAST_EPS = 1e-14, LAST_EPS = 1e-3;
 static const double MAY_BE_RIGHT = 1e4;
 /* Shorter steps than this are no progress; the shortest that is tried. */
 static const double SHORT = 0.1, SHORTEST = 1e-3;
+/* Damping: what shorter steps than this add to it and longer ones take from it; where it begins
+ * and ends. */
+static const double DAMP_BELOW = 0.2, FREE_ABOVE = 0.4, DAMP_BY = 100.0;
+static const double FIRST_DAMPING = 1e-8, MOST_DAMPING = 1e-3;
 /* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
 static const double TRACE = 1e-12;
 /* A pivot that is less of its diagonal element is none. */
@@ -39,7 +43,7 @@ static int take_vectors(path *p, int n, lcplug_workspace *workspace) {
 
 lcplug_error lcplug_path_begin(path *p, const model *m, const lower_triangle *A, cholesky *factor,
                                iteration *it, lcplug_workspace *workspace) {
-  *p = (path){.m = m, .it = it, .symmetric = !A->skew};
+  *p = (path){.m = m, .it = it, .symmetric = !A->skew, .workspace = workspace};
   if (!take_vectors(p, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
   lcplug_error error = lcplug_smoothing_begin(&p->smooth, m, workspace);
   if (!error) error = lcplug_lu_begin(&p->matrix, factor, A, workspace);
@@ -103,7 +107,8 @@ static double near_path(const path *p) { return NEAR * sqrt((double)p->m->blocks
 static void find_direction(path *p) {
   lcplug_lu_load(&p->matrix, p->symmetric && p->smooth.symmetric && !p->smooth.exact);
   lcplug_smoothing_linearize(&p->smooth, p->now.eps, p->now.x, p->now.Ax, &p->matrix, p->dx);
-  lcplug_lu_add_diagonal(&p->matrix, TRACE + p->pull, p->diagonal);
+  p->added = fmax(TRACE, p->damping) + p->pull;
+  lcplug_lu_add_diagonal(&p->matrix, p->added, p->diagonal);
   lcplug_lu_factor(&p->matrix);
   lcplug_lu_solve(&p->matrix, p->dx);
   p->steps++;
@@ -119,6 +124,14 @@ static double distance_along(path *p, double part) {
   return distance(p, p->trial, p->Atrial);
 }
 
+/* Levenberg's rule, in large strides. */
+static void damp(path *p) {
+  double more = fmin(fmax(DAMP_BY * p->damping, FIRST_DAMPING), MOST_DAMPING);
+  double less = p->damping > FIRST_DAMPING ? p->damping / DAMP_BY : 0.0;
+  if (p->part < DAMP_BELOW) p->damping = more;
+  else if (p->part > FREE_ABOVE) p->damping = less;
+}
+
 /* One step; returns how far it went, a part of dx. */
 static double advance(path *p, double *after) {
   size_t bytes = (size_t)p->m->n * sizeof(double);
@@ -131,7 +144,7 @@ static double advance(path *p, double *after) {
   memcpy(p->now.x, p->trial, bytes);
   memcpy(p->now.Ax, p->Atrial, bytes);
   if (p->steps % FRESH_STEPS == 0) apply(p, p->now.x, p->center, p->now.Ax);
-  return part;
+  return p->part = part;
 }
 
 static int observe(path *p) {
@@ -143,6 +156,7 @@ static int observe(path *p) {
 
 void lcplug_path_polish(path *p) {
   double after;
+  p->damping = 0.0;
   p->now.eps = fmax(LAST_EPS * p->now.eps, LEAST_EPS * p->smooth.unit);
   advance(p, &after);
   observe(p);
@@ -176,13 +190,22 @@ static void tighten(path *p, const manner *how, double after, int here) {
   else if (here > 3) p->factor = fmax(p->factor, BRISK);
 }
 
+static int is_mended(path *p, const manner *how, int *mends) {
+  if (!*mends) return 0;
+  int mended = how->mend(p);
+  *mends -= !mended;
+  return mended;
+}
+
 int lcplug_path_follow(path *p, manner how) {
-  int jams = 0, here = 0;
+  int jams = 0, here = 0, mends = how.mend ? MOST_FAILED_MENDS : 0;
   p->factor = BRISK;
+  p->damping = 0.0;
   lcplug_point_copy(&p->kept, &p->now, p->m->n);
   for (int last = p->steps + how.steps; p->steps < last && p->now.eps > how.goal;) {
     double after, part = advance(p, &after);
     int near = after <= near_path(p);
+    if (!p->smooth.rough) damp(p); /* all or nothing leaves no room for less */
     if (is_time_to_look(p, near) && observe(p)) return 1;
     if (how.lagging) {
       lcplug_smoothing_follow_slip(&p->smooth, p->now.Ax);
@@ -193,11 +216,12 @@ int lcplug_path_follow(path *p, manner how) {
     }
     jams = part < SHORT ? jams + 1 : 0;
     here++;
-    int jammed = jams >= MOST_JAMS || here > MOST_AT_ONE_EPS;
+    int jammed = !how.lagging && (jams >= MOST_JAMS || here > MOST_AT_ONE_EPS);
     if (near) tighten(p, &how, after, here);
-    else if (jammed && !how.lagging && (how.gives_up || !retreat(p))) return 0;
-    if (near || (jammed && !how.lagging)) here = jams = 0;
+    else if (jammed && !is_mended(p, &how, &mends) && (how.gives_up || !retreat(p))) break;
+    if (near || jammed) here = jams = 0;
   }
+  p->damping = 0.0;
   return 0;
 }
 
@@ -258,13 +282,18 @@ static int settle(path *p) {
   return 0;
 }
 
-/* From no force at the largest eps onto the path; 0 if it is not found. */
-static int enter(path *p) {
-  double after;
-  int entered = 0;
+void lcplug_path_restart(path *p) {
   p->now.eps = p->smooth.unit;
   memset(p->now.x, 0, (size_t)p->m->n * sizeof *p->now.x);
   apply(p, p->now.x, p->center, p->now.Ax);
+  lcplug_smoothing_forget_slip(&p->smooth);
+}
+
+/* From there onto the path; 0 if it is not found. */
+static int enter(path *p) {
+  double after;
+  int entered = 0;
+  lcplug_path_restart(p);
   for (int k = 0; k < MOST_TO_ENTER && !entered; k++) {
     advance(p, &after);
     double step = product(p, p->dx, p->dx), size = product(p, p->now.x, p->now.x);

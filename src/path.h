@@ -7,12 +7,14 @@
  *     by length:  x and log eps are both unknown; a step along the tangent, then Newton's method across
  *                 it, until the point is on the path
  *
- * The first is quick and stays near the path only roughly.  It ends where the path turns back, as that of
- * exact Coulomb friction may: there is no x for the next smaller eps, and eps must grow for a while.  By its
- * length the path has no such bends (Keller's pseudo-arclength continuation).
+ * The first is quick and stays near the path only roughly.  It ends where the path turns back,
+ * as that of exact Coulomb friction may: there is no x for the next smaller eps, and eps must
+ * grow for a while.  By its length the path has no such bends (Keller's pseudo-arclength
+ * continuation).
  *
- * Where A is nearly singular many forces do and f hardly tells them apart.  A pull towards a center, a part
- * of A's diagonal added to A, makes them unique. */
+ * Where A is nearly singular many forces do and f hardly tells them apart.  A pull towards a
+ * center, a part of A's diagonal added to A, makes them unique.  Damping adds such a part to the
+ * matrix of a step alone: the answer stays what it is, and steps that led too far get shorter. */
 #ifndef LCPLUG_PATH_H
 #define LCPLUG_PATH_H
 
@@ -34,10 +36,15 @@ typedef struct path {
   point now, kept; /* the iterate; the last one near the path */
   double factor;   /* of the next eps */
   double *dx, *Adx, *trial, *Atrial, *diagonal;
+  double part;    /* of dx, that the last step went */
+  double damping; /* of A's diagonal ... */
+  double added;   /* ... and all that the last step's matrix had beside A and E */
   double *slope;                /* of x over log eps, along the path */
   double *tangent, tangent_eps; /* of the path: the parts of x and log eps */
   double pull, *center;
   int steps;
+  int few; /* this is the small problem of a mending (mend.h) */
+  lcplug_workspace *workspace;
 } path;
 
 /* How a part of the path is followed by eps. */
@@ -46,7 +53,8 @@ typedef struct manner {
   int steps;      /* ... in at most so many steps */
   double fastest; /* what eps is multiplied by at best */
   int lagging;    /* De Saxce's terms follow after every step */
-  int gives_up;   /* at the first jam */
+  int gives_up;   /* at the first jam ... */
+  int (*mend)(path *p); /* ... that this, if given, cannot end; it may fail a few times */
 } manner;
 
 /* Starts at it->x, with eps as large as the right side. */
@@ -54,6 +62,9 @@ lcplug_error lcplug_path_begin(path *p, const model *m, const lower_triangle *A,
                                iteration *it, lcplug_workspace *workspace);
 int lcplug_point_take(point *to, int n, lcplug_workspace *workspace);
 void lcplug_point_copy(point *to, const point *from, int n);
+
+/* Back to no force, no slip and the largest eps. */
+void lcplug_path_restart(path *p);
 
 /* Both return 1 when it is time to stop: the answer is good enough, or the time is up. */
 int lcplug_path_follow(path *p, manner how);

@@ -1,26 +1,27 @@
 /* small_cones.c - see small_cones.h.
  *
- * Rows that are free whatever happens (joints) are eliminated once, as in small.c.  On what is left
+ * Rows that are free whatever happens (joints) are eliminated once, as in small.c.  On what is
+ * left
  *
  *     x = B z + c,   T'(A x - b) + k z = 0 ,
  *
- * with a few elements in each column of B and of T.  The matrix T'A B + k is not symmetric where a
- * contact slides, so it is factorized with pivoting, by columns.  All of it is compiled twice, for any
- * processor and for AVX2; without fused products both give the same bits. */
+ * with a few elements in each column of B and of T.  The matrix T'A B + k is not symmetric where
+ * a contact slides; the kernels of the sparse LU factorize it, without exchanges: a pivot that
+ * happens to be small costs digits, which the next step brings back.  The rest is compiled
+ * twice, for any processor and for AVX2. */
 #include "small_cones.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "four.h"
+#include "kernels.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
 enum { MOST_STEPS = 12, PATIENCE = 5, MOST_ELEMENTS = 8, NONE = -1, ELIMINATED = -2 };
 
-/* Of the largest element of its column: a pivot as good as any. */
-static const double GOOD_PIVOT = 0.1;
-/* A pivot below this part of the largest one leaves forces that nothing determines. */
+/* A pivot below this part of the largest diagonal element leaves forces that nothing determines. */
 static const double TINY_PIVOT = 1e-14;
 /* From here on the answer may be good enough. */
 static const double NEAR = 1e-5;
@@ -33,7 +34,7 @@ static int padded(int rows) { return (rows + WIDTH - 1) & -WIDTH; }
 
 /* One z: its column of B, its row of T, and k. */
 typedef struct unknown {
-  int elements, row[MOST_ELEMENTS];
+  int elements, tested, row[MOST_ELEMENTS]; /* those that T has come first */
   double force[MOST_ELEMENTS], test[MOST_ELEMENTS];
   double hold;
 } unknown;
@@ -48,21 +49,28 @@ typedef struct reduction {
   int *unknown_of;  /* row -> its unknown, NONE or ELIMINATED; of cones the normal's row */
   int unknowns;
   unknown *z;
-  double *matrix;   /* by columns, padded, the right side as the last one */
+  const cholesky_kernels *kernels;
+  int panel_ld;
+  double *lower, *upper; /* panels of the matrix: the lower triangle, the upper one transposed
+                            with the right side as the row below */
+  double *inverse, *floor, *ones, *solution;
 } reduction;
 
 static int take_arrays(reduction *r, lcplug_workspace *workspace) {
   size_t n = (size_t)r->m->n, ld = (size_t)r->ld;
-  double **vectors[] = {&r->b,        &r->x,      &r->w,      &r->constant,
-                        &r->combined, &r->answer, &r->Aanswer};
+  double **vectors[] = {&r->b,        &r->x,      &r->w,       &r->constant,
+                        &r->combined, &r->answer, &r->Aanswer, &r->inverse,
+                        &r->floor,    &r->ones,   &r->solution};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-    if (!(*vectors[i] = TAKE(workspace, double, ld))) return 0;
+    if (!(*vectors[i] = TAKE(workspace, double, ld + WIDTH))) return 0;
+  for (size_t i = 0; i < n; i++) r->ones[i] = 1.0;
   r->A = TAKE(workspace, double, n * ld);
-  r->matrix = TAKE(workspace, double, (n + 1) * ld);
+  r->lower = TAKE(workspace, double, n * (ld + WIDTH));
+  r->upper = TAKE(workspace, double, n * (ld + WIDTH));
   r->unknown_of = TAKE(workspace, int, n);
   r->free = TAKE(workspace, int, n);
   r->z = TAKE(workspace, unknown, n);
-  return r->A && r->matrix && r->unknown_of && r->free && r->z;
+  return r->A && r->lower && r->upper && r->unknown_of && r->free && r->z;
 }
 
 static void load_matrix(reduction *r) {
@@ -83,7 +91,7 @@ static void load_matrix(reduction *r) {
 
 static unknown *add_unknown(reduction *r, double hold) {
   unknown *z = &r->z[r->unknowns++];
-  z->elements = 0;
+  z->elements = z->tested = 0;
   z->hold = hold;
   return z;
 }
@@ -92,6 +100,7 @@ static void add_element(unknown *z, int row, double force, double test) {
   z->row[z->elements] = row;
   z->force[z->elements] = force;
   z->test[z->elements++] = test;
+  if (test != 0.0) z->tested = z->elements;
 }
 
 static void leave_to_itself(reduction *r, int row) {
@@ -193,10 +202,10 @@ INLINE void add_multiple(double *to, double factor, const double *from, int firs
   for (int i = first; i < ld; i += WIDTH) *(four *)(to + i) += factor * *(const four *)(from + i);
 }
 
-/* sum of value[e] v[row[e]] */
-INLINE double gather(const unknown *z, const double *value, const double *v) {
-  double sum = value[0] * v[z->row[0]];
-  for (int e = 1; e < z->elements; e++) sum += value[e] * v[z->row[e]];
+/* An element of T'v. */
+INLINE double gather(const unknown *z, const double *v) {
+  double sum = z->test[0] * v[z->row[0]];
+  for (int e = 1; e < z->tested; e++) sum += z->test[e] * v[z->row[e]];
   return sum;
 }
 
@@ -211,67 +220,41 @@ INLINE const double *effect(const reduction *r, const unknown *z) {
   return r->combined;
 }
 
+/* The rows of an unknown's column from its own on, and those above as the beginning of a row. */
+INLINE void add_to_panels(reduction *r, int j, const double *all) {
+  int rows = r->unknowns, ld = r->panel_ld;
+  double *column = r->lower + j * ld;
+  for (int i = 0; i < j; i++) r->upper[i * ld + j] = gather(&r->z[i], all);
+  for (int i = j; i < rows; i++) column[i] = gather(&r->z[i], all);
+  column[j] += r->z[j].hold;
+}
+
 INLINE void assemble(reduction *r) {
-  int n = r->m->n, rows = r->unknowns, ld = padded(rows);
-  double *right = r->matrix + rows * ld, *rest = r->combined;
+  int n = r->m->n, rows = r->unknowns, below = padded(rows), ld = r->panel_ld = below + WIDTH;
+  double *rest = r->combined, largest = 0.0;
   memcpy(rest, r->b, (size_t)r->ld * sizeof *rest);
   for (int j = 0; j < n; j++)
     if (r->constant[j] != 0.0) add_multiple(rest, -r->constant[j], r->A + j * r->ld, 0, r->ld);
-  for (int i = 0; i < rows; i++) right[i] = gather(&r->z[i], r->z[i].test, rest);
   for (int j = 0; j < rows; j++) {
-    double *column = r->matrix + j * ld;
-    const double *all = effect(r, &r->z[j]);
-    for (int i = 0; i < rows; i++) column[i] = gather(&r->z[i], r->z[i].test, all);
-    column[j] += r->z[j].hold;
-    for (int i = rows; i < ld; i++) column[i] = 0.0;
+    for (int i = rows; i < ld; i++) r->lower[j * ld + i] = r->upper[j * ld + i] = 0.0;
+    r->upper[j * ld + below] = gather(&r->z[j], rest);
   }
-  for (int i = rows; i < ld; i++) right[i] = 0.0;
-}
-
-/* The diagonal element if it will do: it seldom fails, and no rows are exchanged. */
-INLINE int choose_pivot(const double *column, int from, int rows) {
-  double largest = 0.0;
-  for (int i = from; i < rows; i++) {
-    double size = fabs(column[i]);
+  for (int j = 0; j < rows; j++) {
+    add_to_panels(r, j, effect(r, &r->z[j]));
+    double size = fabs(r->lower[j * (ld + 1)]);
     largest = size > largest ? size : largest;
   }
-  if (fabs(column[from]) >= GOOD_PIVOT * largest) return from;
-  int best = from;
-  while (fabs(column[best]) < largest) best++;
-  return best;
+  for (int j = 0; j < rows; j++) r->floor[j] = TINY_PIVOT * largest;
 }
 
-INLINE void swap(double *a, double *b) {
-  double was = *a;
-  *a = *b;
-  *b = was;
-}
-
-/* Elimination with the right side as one more column, then from the last row up; 0 for a singular
- * matrix.  The multipliers stand in `factors`, with zeros where a vector begins above them. */
-INLINE int eliminate(double *matrix, int rows, double *factors) {
-  int ld = padded(rows);
-  double largest = 0.0, *right = matrix + rows * ld;
-  for (int k = 0; k < rows; k++) {
-    double *pivots = matrix + k * ld;
-    int p = choose_pivot(pivots, k, rows), first = (k + 1) & -WIDTH;
-    swap(&pivots[k], &pivots[p]);
-    double size = fabs(pivots[k]), inverse = 1.0 / pivots[k];
-    largest = size > largest ? size : largest;
-    if (!(size > TINY_PIVOT * largest)) return 0;
-    for (int i = first; i < ld; i += WIDTH)
-      *(four *)(factors + i) = inverse * *(const four *)(pivots + i);
-    for (int i = first; i <= k; i++) factors[i] = 0.0;
-    for (double *column = pivots + ld; column <= right; column += ld) {
-      if (p != k) swap(&column[k], &column[p]);
-      if (column[k] != 0.0) add_multiple(column, -column[k], factors, first, ld);
-    }
-  }
-  for (int k = rows - 1; k >= 0; k--) {
-    const double *column = matrix + k * ld;
-    right[k] /= column[k];
-    for (int i = 0; i < k; i++) right[i] -= right[k] * column[i];
-  }
+/* 0 for a singular matrix. */
+INLINE int eliminate(reduction *r) {
+  int rows = r->unknowns, below = padded(rows), ld = r->panel_ld;
+  double *z = r->solution;
+  if (r->kernels->panels(r->lower, r->upper, ld, rows, r->floor, r->inverse, r->ones)) return 0;
+  for (int j = 0; j < rows; j++) z[j] = r->upper[j * ld + below];
+  for (int j = rows; j < ld; j++) z[j] = 0.0;
+  r->kernels->backward(r->upper, ld, rows, r->inverse, z);
   return 1;
 }
 
@@ -326,9 +309,9 @@ INLINE void find_w(reduction *r) {
 
 INLINE int step(reduction *r) {
   int rows = r->unknowns;
+  const double *z = r->solution;
   assemble(r);
-  if (!eliminate(r->matrix, rows, r->combined)) return 0;
-  const double *z = r->matrix + rows * padded(rows);
+  if (!eliminate(r)) return 0;
   memcpy(r->x, r->constant, (size_t)r->m->n * sizeof *r->x);
   for (int j = 0; j < rows; j++)
     for (int e = 0; e < r->z[j].elements; e++) r->x[r->z[j].row[e]] += z[j] * r->z[j].force[e];
@@ -386,7 +369,7 @@ static int is_circular(const model *m) {
 
 lcplug_error lcplug_small_cones_solve(const model *m, const double *start, iteration *it,
                                       lcplug_workspace *workspace) {
-  reduction r = {.m = m, .ld = padded(m->n)};
+  reduction r = {.m = m, .ld = padded(m->n), .kernels = lcplug_kernels_best()};
   int earlier = it->iterations - it->factorizations;
   it->status = LCPLUG_STALLED;
   if (!is_circular(m)) return LCPLUG_OK;

@@ -57,7 +57,7 @@ static double at_least(double slope) { return slope > LEAST_SLOPE ? slope : LEAS
 
 /* ---- one set after the other ------------------------------------------------------------------- */
 
-static int is_rough(const force_set *set) { return fmax(set->mu[0], set->mu[1]) > ROUGHEST; }
+static int is_rough(const force_set *set) { return set->mu[0] > ROUGHEST || set->mu[1] > ROUGHEST; }
 
 static void scale_rows(const force_set *set, double *g) {
   if (set->rows == 1 || is_rough(set)) {
@@ -220,7 +220,7 @@ static lcplug_error sort_sets(smoothing *s, lcplug_workspace *workspace) {
 }
 
 lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspace *workspace) {
-  *s = (smoothing){.m = m, .stiffness = 1.0, .part = 1.0, .symmetric = 1};
+  *s = (smoothing){.m = m, .stiffness = 1.0, .symmetric = 1};
   s->scale = TAKE(workspace, double, m->blocks);
   s->target = TAKE(workspace, double, m->n);
   s->slip = TAKE(workspace, double, m->blocks);
@@ -238,9 +238,9 @@ lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspa
     }
     s->rough |= is_rough(set);
     s->symmetric &= !is_rough(set) && set->kind != SET_COUPLED;
-    s->slip[k] = s->lack[k] = 0.0;
     s->scale[k] = fmax(trace / set->rows, set->rows == 1 ? m->scale[k] : DBL_MIN);
   }
+  lcplug_smoothing_forget_slip(s);
   return sort_sets(s, workspace);
 }
 
@@ -257,6 +257,25 @@ double lcplug_smoothing_merit(const smoothing *s, double eps, const double *x, c
     evaluate(s, k, eps, x, Ax, &p);
     for (int i = 0; i < s->m->sets[k].rows; i++) sum += p.f[i] * p.f[i];
   }
+  return sum;
+}
+
+/* A set's block of E. */
+static void fill_block(const smoothing *s, int k, const piece *p, double *E) {
+  int rows = s->m->sets[k].rows;
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < rows; j++)
+      E[i * rows + j] =
+          (p->inverse[i * rows + j] - (i == j)) * s->stiffness * s->scale[k] * p->g[i] * p->g[j];
+}
+
+double lcplug_smoothing_of_set(const smoothing *s, int k, double eps, const double *x,
+                               const double *Ax, double *E) {
+  double sum = 0.0;
+  piece p;
+  evaluate(s, k, eps, x, Ax, &p);
+  for (int i = 0; i < s->m->sets[k].rows; i++) sum += p.f[i] * p.f[i];
+  if (E) fill_block(s, k, &p, E);
   return sum;
 }
 
@@ -283,13 +302,10 @@ void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x,
     double elements[SET_MOST_ROWS * SET_MOST_ROWS];
     piece p;
     evaluate(s, k, eps, x, Ax, &p);
+    fill_block(s, k, &p, elements);
     for (int i = 0; i < rows; i++) {
       double sum = 0.0;
-      for (int j = 0; j < rows; j++) {
-        double v = p.inverse[i * rows + j];
-        sum += v * (p.f[j] - p.lag);
-        elements[i * rows + j] = (v - (i == j)) * s->stiffness * s->scale[k] * p.g[i] * p.g[j];
-      }
+      for (int j = 0; j < rows; j++) sum += p.inverse[i * rows + j] * (p.f[j] - p.lag);
       r[set->first + i] = -sum * p.g[i];
     }
     lcplug_lu_add_block(matrix, set->first, rows, elements);
@@ -311,6 +327,11 @@ void lcplug_smoothing_drift(const smoothing *s, double eps, const double *x, con
       r[set->first + i] = -sum * p.g[i] / change;
     }
   }
+}
+
+void lcplug_smoothing_forget_slip(smoothing *s) {
+  for (int k = 0; k < s->m->blocks; k++) s->slip[k] = s->lack[k] = 0.0;
+  s->part = 1.0;
 }
 
 /* What is lacking now and what was lacking before tell how the terms swing, and how far to go (Aitken's

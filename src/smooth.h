@@ -46,6 +46,10 @@ lcplug_error lcplug_smoothing_begin(smoothing *s, const model *m, lcplug_workspa
 /* |f|^2 at x, whose product A x is known. */
 double lcplug_smoothing_merit(const smoothing *s, double eps, const double *x, const double *Ax);
 
+/* |f|^2 of set k alone, and, if wanted, its block of E, row-major.  Not of coupled sets. */
+double lcplug_smoothing_of_set(const smoothing *s, int k, double eps, const double *x,
+                               const double *Ax, double *E);
+
 /* Adds E to what is loaded in `matrix`; writes r. */
 void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x, const double *Ax,
                                 lu *matrix, double *r);
@@ -53,8 +57,9 @@ void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x,
 /* The right side that linearize would have written, had f been its change with the logarithm of eps. */
 void lcplug_smoothing_drift(const smoothing *s, double eps, const double *x, const double *Ax, double *r);
 
-/* Moves De Saxce's terms towards those of this w. */
+/* Moves De Saxce's terms towards those of this w; sets them to 0. */
 void lcplug_smoothing_follow_slip(smoothing *s, const double *Ax);
+void lcplug_smoothing_forget_slip(smoothing *s);
 
 /* The answer that x stands for: feasible, and what w pushes against a bound is there to the letter. */
 void lcplug_smoothing_answer(const smoothing *s, const double *x, const double *Ax, double *answer);

@@ -31,6 +31,8 @@ enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
 static const double DENSEST_SPARSE = 0.4;
 /* What auto asks of gradients and of friction cones: the last digits cost steps that nobody sees. */
 static const double CONE_TOLERANCE = 1e-8;
+/* Of the violation: what the answer to friction=ode may leave of it to be a start for cones. */
+static const double GOOD_START = 0.1;
 /* Rows of a native system above which auto does not form A: its factor grows much faster than they do. */
 enum { MOST_FORMED_ROWS = 5000 };
 
@@ -279,16 +281,19 @@ static lcplug_error run_small_cones(job *j) {
   return lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
 }
 
-/* The same for problems that are not small, where boxes are not solved as quickly: what takes more than a few
- * steps slides, and only a right answer is kept. */
+/* The same for problems that are not small, where boxes are not solved as quickly: what takes
+ * more than a few steps slides, and only an answer that is nearly right is kept.  Where friction
+ * is without limit there is nothing else. */
 static lcplug_error try_boxes(job *j, box_source *source) {
-  lcplug_error error = lcplug_exact_try(source, &j->it, j->bound, j->workspace);
+  lcplug_error error =
+      lcplug_exact_is_endless(&j->layout)
+          ? lcplug_exact_endless(source, &j->model, &j->it, j->bound, j->workspace)
+          : lcplug_exact_try(source, &j->it, j->bound, j->workspace);
   if (error) return error;
   int solved = j->it.status == LCPLUG_SOLVED;
-  if (!(solved && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace))) {
-    set_guess(j);
-    j->it.status = LCPLUG_STALLED;
-  }
+  if (solved && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
+  if (!(solved && j->it.residual < GOOD_START)) set_guess(j);
+  j->it.status = LCPLUG_STALLED;
   return LCPLUG_OK;
 }
 
@@ -317,7 +322,8 @@ static lcplug_error run_newton(job *j) {
   if (small) error = run_small_cones(j);
   if (!error && !(small && is_over(j))) {
     if (small) set_guess(j);
-    int boxes_first = cones && !j->system && !j->problem->x0 && j->it.factorizations == 0;
+    int boxes_first = cones && !j->system && !j->problem->x0 &&
+                      (j->it.factorizations == 0 || lcplug_exact_is_endless(&j->layout));
     error = run_general_newton(j, boxes_first);
     if (!error && is_auto) error = sweep_after(j);
   }

@@ -253,6 +253,56 @@ START_TEST(what_sticks_is_solved_as_boxes) {
 }
 END_TEST
 
+/* Where one contact of many slides, and only just, that answer is the start, and a few steps end
+ * it. */
+START_TEST(what_barely_slides_starts_from_boxes) {
+  rng r = {5};
+  instance *p = instance_contacts(&r, 120, 480, 1e-2, 0.5, 0.5);
+  for (int i = 0; i < p->n; i++) {
+    p->b[i] = 0.0;
+    for (int j = 0; j < p->n; j++)
+      p->b[i] += instance_at(p, i, j) * (p->findex[j] < 0 ? 1.0 : j == 1 ? 0.53 : 0.01);
+  }
+  solve_well(p, cones[_i]);
+  lcplug_info info = solve(p, cones[_i]);
+  ck_assert_int_gt(info.factorizations, 2); /* it does slide */
+  ck_assert_int_le(info.factorizations, 8);
+  instance_free(p);
+}
+END_TEST
+
+/* In large piles a few contacts jam.  They are mended by themselves (src/mend.h), else the whole
+ * path has to go around each of them. */
+START_TEST(piles_that_jam_take_few_steps) {
+  rng r = {7};
+  int steps = 0;
+  for (int k = 0; k < 8; k++) {
+    instance *p = instance_contacts(&r, 250, 70, 1e-5, 1.0, 1.0);
+    lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_COULOMB);
+    s.tol = 1e-8;
+    lcplug_info info = instance_solve(p, &s);
+    ck_assert_int_eq(info.status, LCPLUG_SOLVED);
+    steps += info.factorizations;
+    instance_free(p);
+  }
+  ck_assert_int_le(steps, 8 * 120);
+}
+END_TEST
+
+/* Friction without limit is a matter of boxes: no more steps than these take. */
+START_TEST(endless_friction_takes_few_steps) {
+  rng r = {(uint64_t)_i + 3};
+  int steps = 0;
+  for (int k = 0; k < 10; k++) {
+    instance *p = instance_contacts(&r, 150, 60, rng_magnitude(&r, -8, -3), INFINITY, INFINITY);
+    solve_well(p, cones[_i]);
+    steps += solve(p, cones[_i]).factorizations;
+    instance_free(p);
+  }
+  ck_assert_int_le(steps, 10 * 30);
+}
+END_TEST
+
 /* The same contact again and again, without CFM: A has rank 3, forces are not unique, w is. */
 START_TEST(redundant_contacts) {
   for (int f = 0; f < 2; f++) {
@@ -604,12 +654,15 @@ int main(void) {
   tcase_add_test(random, w_is_what_apgd_finds);
   tcase_add_loop_test(random, short_and_general_way_agree, 0, 2);
   tcase_add_loop_test(random, what_sticks_is_solved_as_boxes, 0, 2);
+  tcase_add_loop_test(random, what_barely_slides_starts_from_boxes, 0, 2);
+  tcase_add_test(random, piles_that_jam_take_few_steps);
   tcase_add_test(odd, redundant_contacts);
   tcase_add_loop_test(odd, singular_matrices, 0, 2);
   tcase_add_test(odd, one_workspace_for_all_sizes);
   tcase_add_test(odd, endless_friction_holds_what_opens);
   tcase_add_test(odd, endless_friction_holds_no_more_than_it_must);
   tcase_add_loop_test(odd, piles_with_endless_friction, 0, 6);
+  tcase_add_loop_test(odd, endless_friction_takes_few_steps, 0, 2);
   tcase_add_test(odd, no_solution_is_said);
   tcase_add_loop_test(odd, captured_problems_are_solved, 0, 5);
   tcase_add_test(odd, wild_numbers_stay_finite);
