@@ -21,6 +21,10 @@ enum { MOST_OFF = 100, PART_OFF = 4 };
 /* The small problem is solved to this part of eps, and no worse than this. */
 static const double PART_OF_EPS = 0.03, COARSEST = 1e-5;
 
+/* In operations: what a step takes per row and at least, and how many steps of the whole problem a
+ * mending may take. */
+static const double PER_ROW = 100.0, AT_LEAST = 1e4, WORTH = 60.0;
+
 typedef struct mending {
   path *p;
   lcplug_workspace *workspace;
@@ -239,6 +243,14 @@ static int make_triangle(const mending *d, lower_triangle *lower) {
   return 1;
 }
 
+/* Steps of the small problem that are worth it: so many of the whole one's take as long.  A step
+ * takes its arithmetic, a little for each row, and a while whatever the size. */
+static int steps_worth(const mending *d) {
+  const cholesky *c = d->p->matrix.c;
+  double few = (double)d->rows, whole = 2.0 * c->flops + PER_ROW * c->n + AT_LEAST;
+  return (int)fmin(WORTH * whole / (few * few * few / 1.5 + PER_ROW * few + AT_LEAST), 1e6);
+}
+
 static int solve_few(mending *d, mend_solver *solve) {
   const path *p = d->p;
   linop op = {.table = &few_rows, .n = d->rows, .A = d->S, .stride = (size_t)d->ld};
@@ -248,6 +260,7 @@ static int solve_few(mending *d, mend_solver *solve) {
   int group_first[2] = {0, d->rows};
   double tol = fmin(PART_OF_EPS * p->now.eps / p->smooth.unit, COARSEST);
   iteration it = {.tol = fmax(tol, p->it->tol), .deadline = p->it->deadline, .x = d->y};
+  it.max_iter = steps_worth(d);
   if (!make_model(d, &op, &few) || !make_triangle(d, &lower)) return 0;
   for (int i = 0; i < d->rows; i++) d->y[i] = p->now.x[d->row[i]];
   return !lcplug_cholesky_analyze(&factor, &lower, 1, group_first, d->workspace) &&

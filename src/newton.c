@@ -194,10 +194,11 @@ static lcplug_error solve_few(const model *m, const lower_triangle *A, cholesky 
   lcplug_error error = begin(&p, m, A, factor, it, workspace);
   if (error) return error;
   p.few = 1;
-  if (solve_hastily(&p, &start)) return LCPLUG_OK;
+  if (solve_hastily(&p, &start) || p.steps + SOFT_STEPS > it->max_iter) return LCPLUG_OK;
   lcplug_path_restart(&p);
-  if (solve_softly(&p, &start)) return LCPLUG_OK;
-  lcplug_path_follow_bends(&p, FEW_BEND_STEPS);
+  if (solve_softly(&p, &start) || p.steps > it->max_iter) return LCPLUG_OK;
+  int left = it->max_iter - p.steps;
+  lcplug_path_follow_bends(&p, left < FEW_BEND_STEPS ? left : FEW_BEND_STEPS);
   return LCPLUG_OK;
 }
 
