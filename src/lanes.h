@@ -1,4 +1,4 @@
-/* lanes.h - the rows of J, laid out for sweeps: four independent blocks side by side.
+/* lanes.h - the rows of J, laid out for sweeps: eight independent blocks side by side.
  *
  * Nodes.  Velocities live in nodes of six numbers: one node is a body, and an articulated group takes as
  * many as it needs.  A body that nothing moves has none.  Beside each node stands its inverse mass.  Of a
@@ -10,9 +10,9 @@
  * the 36 of its rows: what a large system costs is reading them.  Rows of another kind keep all numbers.
  *
  * Blocks and lanes.  A block is up to three rows on the same nodes: a contact, or a part of a joint.
- * Blocks are coloured so that no two of a colour share a node.  Of one colour, four blocks fill the
- * lanes of a group and are worked on at once, and threads share the groups; who does what changes
- * no bit.  Joints come before contacts, and in a large system contacts of a tile, a range of nodes that
+ * Blocks are coloured so that no two of a colour share a node.  Of one colour, eight blocks fill the
+ * lanes of a group and are worked on at once (or four and four, where vectors have no more), and
+ * threads share the groups; who does what changes no bit.  Joints come before contacts, and in a large system contacts of a tile, a range of nodes that
  * fits into a core's cache, before those between tiles. */
 #ifndef LCPLUG_LANES_H
 #define LCPLUG_LANES_H
@@ -25,16 +25,13 @@
 #include "workspace.h"
 
 enum {
-  LANES = 4,
+  LANES = 8,
   BLOCK_ROWS = 3,
   NODE_SIZE = 6,  /* numbers in a node */
   NODE_ROOM = 8,  /* what it takes: a cache line */
   FRAME_SIZE = 9, /* numbers in a frame, its rows one after the other; levers of 3 follow */
   LOCAL_SIZE = 6  /* numbers in half of a symmetric 3 x 3 block */
 };
-
-/* One number of each lane. */
-typedef double four __attribute__((vector_size(LANES * sizeof(double))));
 
 /* Up to LANES blocks.  Row r of the block in lane l is element (first + r) LANES + l of every vector
  * in lane order.  Nodes are [segments][LANES], and the numbers of the rows [segments][rows][NODE_SIZE]
@@ -43,6 +40,8 @@ typedef struct lane_group {
   int rows;     /* 1 or BLOCK_ROWS; blocks of two rows are padded */
   int segments; /* nodes of a block, the most of all lanes */
   int frames;   /* the blocks are frames with levers */
+  int lanes;    /* blocks that there are; lanes behind them hold zeros and need not be looked at */
+  int gaps;     /* a lane has fewer nodes than segments, or no block */
   int first;
   size_t q, node;
   size_t local; /* A_BB, lower half by rows (1 or LOCAL_SIZE numbers per lane), then its inverse */
@@ -107,10 +106,15 @@ typedef enum lane_kind {
   LANE_ELLIPSE  /* cones, at least one elliptic */
 } lane_kind;
 
+/* What is kept of each cone: its scale and the inverse of it, mu, and 1 / (1 + mu^2), where mu is of a
+ * circular cone. */
+enum { CONE_SCALE, CONE_INVERSE, CONE_MU, CONE_RAY, CONE_SIZE };
+
 typedef struct lane_model {
   const jacobian *j;
   const model *m;
   unsigned char *kind; /* of each group */
+  double *cone;        /* [groups][CONE_SIZE][LANES] */
   double *b, *scale;
   double *lo, *hi;
   double *mu;  /* of a row that is coupled to the first of its block, or of a cone's tangent; else -1 */
@@ -161,9 +165,10 @@ typedef struct lane_kernels {
   lane_pass *settle;
 } lane_kernels;
 
-/* The best table for this processor, and the one that runs everywhere; the bits are the same. */
+/* The best table for this processor. */
 const lane_kernels *lcplug_lane_kernels(void);
-const lane_kernels *lcplug_lane_kernels_portable(void);
+/* All that run here, from the best to the portable one, then NULL; the bits are the same. */
+const lane_kernels *lcplug_lane_kernels_number(int k);
 
 /* ---- passes over all groups, by the whole team --------------------------------------------------- */
 

@@ -50,6 +50,8 @@ static lcplug_error prepare(gradient *s, const model *m, lcplug_workspace *works
     memset(s->momentum[k], 0, state * sizeof(double));
   }
   memset(run->after, 0, state * sizeof(double));
+  for (int k = 1; k < ITERATES; k++) memset(s->iterate[k], 0, elements * sizeof(double));
+  memset(run->Ax, 0, elements * sizeof(double));
   memset(Ax2, 0, elements * sizeof(double));
   memset(run->shift, 0, (size_t)j->groups * LANES * sizeof(double));
   run->x = s->iterate[0], run->Ax2 = Ax2;
@@ -67,6 +69,7 @@ static double first_lipschitz(gradient *s) {
   lcplug_lanes_at_once(&run, lcplug_lane_kernels()->gather, NULL);
   for (size_t k = 0; k < elements; k++)
     above += run.Ax[k] * run.Ax[k] / s->lm.scale[k], below += run.Ax[k] != 0.0;
+  memset(run.x, 0, elements * sizeof *run.x);
   return above > 0.0 ? sqrt(above / below) : 1.0;
 }
 
