@@ -513,10 +513,10 @@ void lcplug_row_on_node(const jacobian *of, int row, int node, int scaled, doubl
 
 /* q: the group's numbers of this lane. */
 static void fill_frame(const contact_frame *frame, int segments, double *q) {
-  for (int r = 0; r < BLOCK_ROWS; r++)
-    for (int c = 0; c < 3; c++, q += LANES) *q = frame->row[r][c];
   for (int s = 0; s < segments; s++)
     for (int c = 0; c < 3; c++, q += LANES) *q = frame->lever[s][c];
+  for (int r = 0; r < BLOCK_ROWS; r++)
+    for (int c = 0; c < 3; c++, q += LANES) *q = frame->row[r][c];
 }
 
 static void fill_rows(const builder *m, const row_block *b, const lane_group *g, double *q) {
@@ -540,7 +540,7 @@ static void fill_lane(jacobian *j, const builder *m, int group, int lane, const 
     if (m->system->cfm) j->cfm[element] = m->system->cfm[m->layout->row[b->first + r]];
   }
   contact_frame frame;
-  if (g->frames && find_frame(m, b, &frame)) fill_frame(&frame, b->segments, j->q + g->q + lane);
+  if (g->frames && find_frame(m, b, &frame)) fill_frame(&frame, g->segments, j->q + g->q + lane);
   else fill_rows(m, b, g, j->q + g->q + lane);
 }
 

@@ -29,13 +29,13 @@ enum {
   BLOCK_ROWS = 3,
   NODE_SIZE = 6,  /* numbers in a node */
   NODE_ROOM = 8,  /* what it takes: a cache line */
-  FRAME_SIZE = 9, /* numbers in a frame, its rows one after the other; levers of 3 follow */
+  FRAME_SIZE = 9, /* numbers in a frame, its rows one after the other, behind levers of 3 */
   LOCAL_SIZE = 6  /* numbers in half of a symmetric 3 x 3 block */
 };
 
 /* Up to LANES blocks.  Row r of the block in lane l is element (first + r) LANES + l of every vector
  * in lane order.  Nodes are [segments][LANES], and the numbers of the rows [segments][rows][NODE_SIZE]
- * [LANES], or of frames [FRAME_SIZE + 3 segments][LANES]. */
+ * [LANES], or of frames [3 segments + FRAME_SIZE][LANES]. */
 typedef struct lane_group {
   int rows;     /* 1 or BLOCK_ROWS; blocks of two rows are padded */
   int segments; /* nodes of a block, the most of all lanes */

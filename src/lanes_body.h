@@ -79,7 +79,7 @@ INLINE void NAME(add)(VEC *out, VEC value, const int s) { *out = s ? *out - valu
 
 /* The velocity of node s at the contact. */
 INLINE void NAME(point_velocity)(const VEC *q, const VEC u[NODE_SIZE], const int s, VEC speed[3]) {
-  const VEC *lever = &AT(q, FRAME_SIZE + 3 * s);
+  const VEC *lever = &AT(q, 3 * s);
   NAME(add)(&speed[0], u[0] + (u[4] * AT(lever, 2) - u[5] * AT(lever, 1)), s);
   NAME(add)(&speed[1], u[1] + (u[5] * AT(lever, 0) - u[3] * AT(lever, 2)), s);
   NAME(add)(&speed[2], u[2] + (u[3] * AT(lever, 1) - u[4] * AT(lever, 0)), s);
@@ -110,7 +110,7 @@ INLINE void NAME(pull)(const VEC *q, const VEC *x, const VEC f[3], const int s, 
       UNROLL for (int c = 0; c < NODE_SIZE; c++) p[c] += AT(q, r * NODE_SIZE + c) * x[r];
     return;
   }
-  const VEC *lever = &AT(q, FRAME_SIZE + 3 * s);
+  const VEC *lever = &AT(q, 3 * s);
   UNROLL for (int c = 0; c < 3; c++) p[c] = s ? -f[c] : f[c];
   UNROLL for (int c = 0; c < 3; c++) {
     int a = (c + 1) % 3, b = (c + 2) % 3;
@@ -133,7 +133,7 @@ INLINE void NAME(add_product)(const NAME(spot) * o, const int rows, const int se
     if (frames) NAME(point_velocity)(q, u, s, speed);
     else NAME(rows_of)(&AT(q, s * rows * NODE_SIZE), u, rows, y);
   }
-  if (frames) NAME(frame_rows)(q, speed, y);
+  if (frames) NAME(frame_rows)(&AT(q, 3 * segments), speed, y);
 }
 
 /* A x of these lanes' rows. */
@@ -150,7 +150,7 @@ INLINE void NAME(push)(const NAME(spot) * o, const VEC *x, double *nodes, const 
   const VEC *q = NAME(numbers_of)(o);
   VEC f[3], p[NODE_SIZE], dv[NODE_SIZE];
   int own[WIDTH];
-  if (frames) NAME(force_of)(q, x, f);
+  if (frames) NAME(force_of)(&AT(q, 3 * segments), x, f);
   UNROLL for (int s = 0; s < segments; s++) {
     const int *node = NAME(nodes_of)(o, s, own);
     NAME(pull)(q, x, f, s, rows, frames, p);
