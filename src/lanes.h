@@ -136,8 +136,8 @@ typedef struct lane_run {
   double *x, *Ax;
   double omega;
   int coulomb;
-  /* of apgd: the last two iterates, the older one's product, and the momenta of both */
-  const double *x1, *x2, *Ax2, *momentum1, *momentum2;
+  /* of apgd: the last two iterates and the momenta of both; Ax is the product of the older one */
+  const double *x1, *x2, *momentum1, *momentum2;
   double *shift; /* De Saxce's term, one per group and lane */
   double beta, lipschitz_inverse, follow;
 } lane_run;
@@ -158,8 +158,8 @@ typedef struct lane_kernels {
   lane_pass *worst;
   /* momentum += J' x of these groups;  Ax = J state + CFM x. */
   lane_pass *scatter, *gather;
-  /* Of x1, whose velocities are in state, the product and the worst violation; then one gradient step
-   * from y = x1 + beta (x1 - x2) into x, and its part of momentum. */
+  /* Of x1, whose velocities are in state, the product, which takes the place of that of x2 in Ax, and the
+   * worst violation; then one gradient step from y = x1 + beta (x1 - x2) into x, and its part of momentum. */
   lane_pass *step;
   /* after = M^-1 momentum, and without CFM the curvature of the step that made it. */
   lane_pass *settle;
@@ -187,6 +187,9 @@ lane_sums lcplug_lanes_at_once(const lane_run *run, lane_pass *pass, lane_sums *
 
 /* Momentum from 0 by scatter or step, then the velocities after it. */
 lane_sums lcplug_lanes_push(const lane_run *run, lane_pass *pass, lane_sums *sums);
+
+/* after = the velocities of momentum, where only these are wanted */
+void lcplug_lanes_settle(const lane_run *run);
 
 /* state = the velocities that x brings about */
 void lcplug_lanes_velocities(const lane_run *run);

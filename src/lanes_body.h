@@ -386,6 +386,7 @@ static const lane_sums NAME(no_sums) = {0, 0, 0, 0};
 
 TARGET static lane_sums NAME(sweep)(const lane_run *run, int begin, int end, int member) {
   for (int k = begin; k < end; k++) {
+    fetch_rows(run, k + GROUPS_AHEAD, 1);
     NAME(spot) o = NAME(spot_at)(run, k, member);
 #define ACT(rows, segments, frames) NAME(sweep_group)(&o, rows, segments, frames)
     BY_SHAPE(o, ACT)
@@ -411,24 +412,24 @@ TARGET static lane_sums NAME(scatter)(const lane_run *run, int begin, int end, i
   return NAME(no_sums);
 }
 
-INLINE void NAME(gather_group)(const NAME(spot) * o, const double *x, const int rows, const int segments,
-                               const int frames) {
-  VEC *out = NAME(rows_in)(o, o->run->Ax), Ax[BLOCK_ROWS];
+/* out: [rows][LANES] */
+INLINE void NAME(gather_lanes)(const NAME(spot) * o, const double *x, double *out, const int rows,
+                               const int segments, const int frames) {
+  VEC Ax[BLOCK_ROWS];
   NAME(product)(o, x, rows, segments, frames, Ax);
-  UNROLL for (int r = 0; r < rows; r++) AT(out, r) = Ax[r];
+  UNROLL for (int r = 0; r < rows; r++) *(VEC *)(out + r * LANES + o->lane) = Ax[r];
 }
 
-INLINE void NAME(gather_groups)(const lane_run *run, const double *x, int begin, int end, int member) {
-  for (int k = begin; k < end; k++) {
-    NAME(spot) o = NAME(spot_at)(run, k, member);
-#define ACT(rows, segments, frames) NAME(gather_group)(&o, x, rows, segments, frames)
-    BY_SHAPE(o, ACT)
+INLINE void NAME(gather_group)(const lane_run *run, int group, int member, const double *x, double *out) {
+  NAME(spot) o = NAME(spot_at)(run, group, member);
+#define ACT(rows, segments, frames) NAME(gather_lanes)(&o, x, out, rows, segments, frames)
+  BY_SHAPE(o, ACT)
 #undef ACT
-  }
 }
 
 TARGET static lane_sums NAME(gather)(const lane_run *run, int begin, int end, int member) {
-  NAME(gather_groups)(run, run->x, begin, end, member);
+  for (int k = begin; k < end; k++)
+    NAME(gather_group)(run, k, member, run->x, run->Ax + (size_t)run->j->group[k].first * LANES);
   return NAME(no_sums);
 }
 
@@ -524,15 +525,18 @@ typedef struct NAME(descent) {
   VEC x[BLOCK_ROWS];
 } NAME(descent);
 
-INLINE void NAME(begin_descent)(const NAME(spot) * o, const int rows, NAME(descent) * s) {
+/* The product of x1 takes the place of that of x2. */
+INLINE void NAME(begin_descent)(const NAME(spot) * o, const double *product, const int rows, NAME(descent) * s) {
   const lane_run *run = o->run;
   const VEC *x1 = NAME(rows_in)(o, run->x1), *x2 = NAME(rows_in)(o, run->x2), *b = NAME(rows_in)(o, run->lm->b);
-  const VEC *Ax1 = NAME(rows_in)(o, run->Ax), *Ax2 = NAME(rows_in)(o, run->Ax2);
+  VEC *Ax = NAME(rows_in)(o, run->Ax);
   UNROLL for (int r = 0; r < rows; r++) {
+    VEC Ax1 = *(const VEC *)(product + r * LANES + o->lane);
     s->x1[r] = AT(x1, r);
-    s->w1[r] = AT(Ax1, r) - AT(b, r);
+    s->w1[r] = Ax1 - AT(b, r);
     s->y[r] = s->x1[r] + run->beta * (s->x1[r] - AT(x2, r));
-    s->gradient[r] = s->w1[r] + run->beta * (AT(Ax1, r) - AT(Ax2, r));
+    s->gradient[r] = s->w1[r] + run->beta * (Ax1 - AT(Ax, r));
+    AT(Ax, r) = Ax1;
   }
 }
 
@@ -553,10 +557,10 @@ INLINE void NAME(end_descent)(const NAME(spot) * o, const int rows, const NAME(d
   t->slope += slope;
 }
 
-INLINE void NAME(descend_cones)(const NAME(spot) * o, NAME(totals) * t) {
+INLINE void NAME(descend_cones)(const NAME(spot) * o, const double *product, NAME(totals) * t) {
   const lane_run *run = o->run;
   NAME(descent) s;
-  NAME(begin_descent)(o, BLOCK_ROWS, &s);
+  NAME(begin_descent)(o, product, BLOCK_ROWS, &s);
   VEC slip = NAME(slip_if_any)(o, s.w1);
   t->far = NAME(worse)(t->far, NAME(violation_of_cones)(o, s.x1, s.w1, slip));
   if (run->coulomb) {
@@ -589,13 +593,13 @@ INLINE void NAME(follow)(const NAME(spot) * o, const int rows, const VEC *x1) {
     }
 }
 
-INLINE void NAME(descend_rows)(const NAME(spot) * o, const int rows, NAME(totals) * t) {
+INLINE void NAME(descend_rows)(const NAME(spot) * o, const double *product, const int rows, NAME(totals) * t) {
   const lane_run *run = o->run;
   const VEC *of_scale = NAME(rows_in)(o, run->lm->scale);
   const VEC *lo = NAME(rows_in)(o, run->lm->lo), *hi = NAME(rows_in)(o, run->lm->hi);
   VEC scale[BLOCK_ROWS];
   NAME(descent) s;
-  NAME(begin_descent)(o, rows, &s);
+  NAME(begin_descent)(o, product, rows, &s);
   t->worst = NAME(worse)(t->worst, NAME(violation_of_rows)(o, run->x1, s.x1, s.w1, rows));
   NAME(follow)(o, rows, s.x1);
   UNROLL for (int r = 0; r < rows; r++) {
@@ -606,15 +610,14 @@ INLINE void NAME(descend_rows)(const NAME(spot) * o, const int rows, NAME(totals
   NAME(end_descent)(o, rows, &s, scale, t);
 }
 
-INLINE void NAME(descend_groups)(const lane_run *run, int begin, int end, NAME(totals) * t) {
-  for (int k = begin; k < end; k++) {
-    NAME(spot) o = NAME(spot_at)(run, k, 0);
-    for (; o.lane < o.g->lanes; o.lane += WIDTH) {
-      NAME(totals) *own = &t[o.lane / WIDTH];
-      if (NAME(are_cones)(&o, o.g->rows)) NAME(descend_cones)(&o, own);
-      else if (o.g->rows > 1) NAME(descend_rows)(&o, BLOCK_ROWS, own);
-      else NAME(descend_rows)(&o, 1, own);
-    }
+/* product: A x1 of the group's rows */
+INLINE void NAME(descend_group)(const lane_run *run, int group, const double *product, NAME(totals) * t) {
+  NAME(spot) o = NAME(spot_at)(run, group, 0);
+  for (; o.lane < o.g->lanes; o.lane += WIDTH) {
+    NAME(totals) *own = &t[o.lane / WIDTH];
+    if (NAME(are_cones)(&o, o.g->rows)) NAME(descend_cones)(&o, product, own);
+    else if (o.g->rows > 1) NAME(descend_rows)(&o, product, BLOCK_ROWS, own);
+    else NAME(descend_rows)(&o, product, 1, own);
   }
 }
 
@@ -622,13 +625,17 @@ INLINE void NAME(descend_groups)(const lane_run *run, int begin, int end, NAME(t
  * several groups at once, which it cannot if one chain is made of all; and they find in the cache what
  * the one before has read. */
 TARGET static lane_sums NAME(step)(const lane_run *run, int begin, int end, int member) {
+  double product[STEP_GROUPS][BLOCK_ROWS * LANES] __attribute__((aligned(64)));
   NAME(totals) t[LANES / WIDTH];
   memset(t, 0, sizeof t);
   for (int k = begin; k < end; k += STEP_GROUPS) {
-    int last = k + STEP_GROUPS < end ? k + STEP_GROUPS : end;
-    NAME(gather_groups)(run, run->x1, k, last, member);
-    NAME(descend_groups)(run, k, last, t);
-    NAME(scatter)(run, k, last, member);
+    int count = end - k < STEP_GROUPS ? end - k : STEP_GROUPS;
+    for (int i = 0; i < count; i++) {
+      fetch_rows(run, k + i + GROUPS_AHEAD, 0);
+      NAME(gather_group)(run, k + i, member, run->x1, product[i]);
+    }
+    for (int i = 0; i < count; i++) NAME(descend_group)(run, k + i, product[i], t);
+    NAME(scatter)(run, k, k + count, member);
   }
   return NAME(sums_of)(t);
 }

@@ -11,6 +11,23 @@ enum { ROW_ROUNDS = 2, CONE_ROUNDS = 3 };
 /* Groups that each part of a gradient step goes through before the next part does. */
 enum { STEP_GROUPS = 4 };
 
+/* How many groups ahead of the present one memory is asked for. */
+
+enum { GROUPS_AHEAD = 6 };
+
+/* Asks for the numbers of a group's rows, and for its own part of A, into the second cache: they are
+ * most of what is read, and too far apart from one group to the next for the processor to ask in time.
+ * Into the first cache would be worse than not at all, which others need. */
+static inline void fetch_rows(const lane_run *run, int group, const int local) {
+  enum { SECOND_CACHE = 2 };
+  if (group >= run->j->groups) return;
+  const lane_group *g = &run->j->group[group];
+  const double *q = run->j->q + g->q, *a = run->j->local + g->local;
+  int numbers = g->frames ? 3 * g->segments + FRAME_SIZE : g->segments * g->rows * NODE_SIZE;
+  for (int k = 0; k < numbers; k++) __builtin_prefetch(q + k * LANES, 0, SECOND_CACHE);
+  for (int k = 0; local && k < 2 * LOCAL_SIZE; k++) __builtin_prefetch(a + k * LANES, 0, SECOND_CACHE);
+}
+
 typedef double pair __attribute__((vector_size(2 * sizeof(double))));
 typedef double four __attribute__((vector_size(4 * sizeof(double))));
 typedef long four_bits __attribute__((vector_size(4 * sizeof(long))));

@@ -312,8 +312,8 @@ static void run_kernels(const lane_kernels *kernels, const lane_model *lm, int c
   lcplug_lanes_at_once(&run, kernels->gather, NULL);
   numbers[0] = kernels->worst(&run, 0, j->groups, 0).worst;
   memcpy(Ax + elements, x, elements * sizeof *x);
-  memcpy(Ax + 2 * elements, Ax, elements * sizeof *x);
-  run.x1 = run.x2 = Ax + elements, run.Ax2 = Ax + 2 * elements;
+  for (size_t k = 0; k < elements; k++) Ax[2 * elements + k] = 0.5 * x[k];
+  run.x1 = Ax + elements, run.x2 = Ax + 2 * elements;
   run.momentum1 = momentum, run.momentum = momentum + size, run.momentum2 = momentum + 2 * size;
   lcplug_lanes_by_phases(&run, kernels->step, 0);
   lane_sums sums = kernels->settle(&run, 0, j->nodes, 0);
