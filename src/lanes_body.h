@@ -377,10 +377,7 @@ static const lane_sums NAME(no_sums) = {0, 0, 0, 0};
     if ((spot).g->frames && (spot).g->segments == 2) act(BLOCK_ROWS, 2, 1);                        \
     else if ((spot).g->frames) act(BLOCK_ROWS, 1, 1);                                              \
     else if ((spot).g->rows > 1 && (spot).g->segments == 2) act(BLOCK_ROWS, 2, 0);                 \
-    else if ((spot).g->rows > 1 && (spot).g->segments == 1) act(BLOCK_ROWS, 1, 0);                 \
     else if ((spot).g->rows > 1) act(BLOCK_ROWS, (spot).g->segments, 0);                           \
-    else if ((spot).g->segments == 2) act(1, 2, 0);                                                \
-    else if ((spot).g->segments == 1) act(1, 1, 0);                                                \
     else act(1, (spot).g->segments, 0);                                                            \
   }
 

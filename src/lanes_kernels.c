@@ -12,12 +12,11 @@ enum { ROW_ROUNDS = 2, CONE_ROUNDS = 3 };
 enum { STEP_GROUPS = 4 };
 
 /* How many groups ahead of the present one memory is asked for. */
-
 enum { GROUPS_AHEAD = 6 };
 
 /* Asks for the numbers of a group's rows, and for its own part of A, into the second cache: they are
  * most of what is read, and too far apart from one group to the next for the processor to ask in time.
- * Into the first cache would be worse than not at all, which others need. */
+ * The first cache is full of what the present groups work on; to ask into it is worse than not to ask. */
 static inline void fetch_rows(const lane_run *run, int group, const int local) {
   enum { SECOND_CACHE = 2 };
   if (group >= run->j->groups) return;
