@@ -12,8 +12,9 @@
  * Blocks and lanes.  A block is up to three rows on the same nodes: a contact, or a part of a joint.
  * Blocks are coloured so that no two of a colour share a node.  Of one colour, eight blocks fill the
  * lanes of a group and are worked on at once (or four and four, where vectors have no more), and
- * threads share the groups; who does what changes no bit.  Joints come before contacts, and in a large system contacts of a tile, a range of nodes that
- * fits into a core's cache, before those between tiles. */
+ * threads share the groups; who does what changes no bit.  Joints come before contacts, and in a
+ * large system contacts of a tile, a range of nodes that fits into a core's cache, before those
+ * between tiles. */
 #ifndef LCPLUG_LANES_H
 #define LCPLUG_LANES_H
 

@@ -9,7 +9,7 @@
  *     GREATER, AT_LEAST, AT_MOST, EQUAL   comparisons of two VEC
  *     PICK(m, a, b)    a where the mask is set, else b
  *     LARGER, SMALLER  of two VEC; the second one if there is a NaN
- *     ALL_LANES        a mask;  ALL(m)  not 0 if all its lanes are set;  CLEAR_LANE(m, l)  clears one
+ *     ALL_LANES        a mask;  ALL(m)  all its lanes are set;  CLEAR_LANE(m, l)  clears one
  *     ROOT(v)          square roots
  *
  * All arithmetic is on lanes without fused operations, and sums are kept for each lane of a group:
@@ -38,7 +38,8 @@ typedef struct NAME(spot) {
 } NAME(spot);
 
 INLINE NAME(spot) NAME(spot_at)(const lane_run *run, int group, int member) {
-  return (NAME(spot)){run, &run->j->group[group], group, 0, member, run->lm ? run->lm->kind[group] : LANE_ROWS};
+  return (NAME(spot)){
+      run, &run->j->group[group], group, 0, member, run->lm ? run->lm->kind[group] : LANE_ROWS};
 }
 
 /* Where these lanes have the first of their rows in a vector. */
@@ -50,10 +51,11 @@ INLINE const VEC *NAME(numbers_of)(const NAME(spot) * o) {
 }
 /* Number i of their cones (lane_model). */
 INLINE VEC NAME(of_cone)(const NAME(spot) * o, int i) {
-  return *(const VEC *)(o->run->lm->cone + ((size_t)o->group * CONE_SIZE + (size_t)i) * LANES + o->lane);
+  return *(const VEC *)(o->run->lm->cone + ((size_t)o->group * CONE_SIZE + (size_t)i) * LANES +
+                        o->lane);
 }
 
-/* ---- velocities ------------------------------------------------------------------------------------ */
+/* ---- velocities ------------------------------------------------------------------------------ */
 
 /* The nodes of segment s.  Node number `nodes` stands for none, and each member has its own. */
 INLINE const int *NAME(nodes_of)(const NAME(spot) * o, int s, int own[WIDTH]) {
@@ -64,7 +66,8 @@ INLINE const int *NAME(nodes_of)(const NAME(spot) * o, int s, int own[WIDTH]) {
 }
 
 /* dv = M^-1 p */
-INLINE void NAME(accelerate)(const double *mass, const int *node, const VEC p[NODE_SIZE], VEC dv[NODE_SIZE]) {
+INLINE void NAME(accelerate)(const double *mass, const int *node, const VEC p[NODE_SIZE],
+                             VEC dv[NODE_SIZE]) {
   VEC m[NODE_ROOM];
   NAME(load_quarters)(mass, node, m);
   NAME(load_quarters)(mass + 4, node, m + 4);
@@ -101,8 +104,8 @@ INLINE void NAME(rows_of)(const VEC *q, const VEC u[NODE_SIZE], const int rows, 
 }
 
 /* p = J_s' x; f: the force of frames */
-INLINE void NAME(pull)(const VEC *q, const VEC *x, const VEC f[3], const int s, const int rows, const int frames,
-                       VEC p[NODE_SIZE]) {
+INLINE void NAME(pull)(const VEC *q, const VEC *x, const VEC f[3], const int s, const int rows,
+                       const int frames, VEC p[NODE_SIZE]) {
   UNROLL for (int c = 0; c < NODE_SIZE; c++) p[c] = (VEC){0};
   if (!frames) {
     q = &AT(q, s * rows * NODE_SIZE);
@@ -120,11 +123,13 @@ INLINE void NAME(pull)(const VEC *q, const VEC *x, const VEC f[3], const int s, 
 }
 
 INLINE void NAME(force_of)(const VEC *q, const VEC *x, VEC f[3]) {
-  UNROLL for (int c = 0; c < 3; c++) f[c] = AT(q, c) * x[0] + AT(q, 3 + c) * x[1] + AT(q, 6 + c) * x[2];
+  UNROLL
+  for (int c = 0; c < 3; c++) f[c] = AT(q, c) * x[0] + AT(q, 3 + c) * x[1] + AT(q, 6 + c) * x[2];
 }
 
 /* y += J u of these lanes' rows. */
-INLINE void NAME(add_product)(const NAME(spot) * o, const int rows, const int segments, const int frames, VEC *y) {
+INLINE void NAME(add_product)(const NAME(spot) * o, const int rows, const int segments,
+                              const int frames, VEC *y) {
   const VEC *q = NAME(numbers_of)(o);
   VEC speed[3] = {{0}, {0}, {0}}, u[NODE_SIZE];
   int own[WIDTH];
@@ -145,8 +150,8 @@ INLINE void NAME(product)(const NAME(spot) * o, const double *x, const int rows,
 }
 
 /* momentum += J' x, or with `mass` state += M^-1 J' x */
-INLINE void NAME(push)(const NAME(spot) * o, const VEC *x, double *nodes, const double *mass, const int rows,
-                       const int segments, const int frames) {
+INLINE void NAME(push)(const NAME(spot) * o, const VEC *x, double *nodes, const double *mass,
+                       const int rows, const int segments, const int frames) {
   const VEC *q = NAME(numbers_of)(o);
   VEC f[3], p[NODE_SIZE], dv[NODE_SIZE];
   int own[WIDTH];
@@ -159,7 +164,7 @@ INLINE void NAME(push)(const NAME(spot) * o, const VEC *x, double *nodes, const 
   }
 }
 
-/* ---- sets ------------------------------------------------------------------------------------------ */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 INLINE VEC NAME(absolute)(VEC a) {
   typedef long bits __attribute__((vector_size(WIDTH * sizeof(long))));
@@ -167,7 +172,9 @@ INLINE VEC NAME(absolute)(VEC a) {
 }
 
 /* The larger one; a NaN stays. */
-INLINE VEC NAME(worse)(VEC worst, VEC v) { return PICK(~AT_MOST(v, worst) & EQUAL(worst, worst), v, worst); }
+INLINE VEC NAME(worse)(VEC worst, VEC v) {
+  return PICK(~AT_MOST(v, worst) & EQUAL(worst, worst), v, worst);
+}
 
 /* mu |x_n|, and 0 without a normal force whatever mu is. */
 INLINE VEC NAME(friction_bound)(VEC mu, VEC normal) {
@@ -175,8 +182,9 @@ INLINE VEC NAME(friction_bound)(VEC mu, VEC normal) {
   return PICK(EQUAL(normal, zero) | EQUAL(mu, zero), zero, NAME(absolute)(mu * normal));
 }
 
-/* The bounds of rows; those of rows whose normal is in another block, by the forces x, are final. */
-INLINE void NAME(load_bounds)(const NAME(spot) * o, const double *x, const int rows, VEC *lo, VEC *hi) {
+/* The bounds of rows; of rows whose normal is in another block, by the forces x, they are final. */
+INLINE void NAME(load_bounds)(const NAME(spot) * o, const double *x, const int rows, VEC *lo,
+                              VEC *hi) {
   const lane_model *lm = o->run->lm;
   UNROLL for (int r = 0; r < rows; r++) {
     lo[r] = AT(NAME(rows_in)(o, lm->lo), r);
@@ -205,8 +213,8 @@ INLINE void NAME(couple)(const NAME(spot) * o, int r, VEC normal, VEC *lo, VEC *
 
 INLINE VEC NAME(clip)(VEC q, VEC lo, VEC hi) { return SMALLER(LARGER(q, lo), hi); }
 
-/* Onto circular cones mu x_n >= |x_t|: inside stays, the polar cone goes to 0, the rest to the nearest
- * ray. */
+/* Onto circular cones mu x_n >= |x_t|: inside stays, the polar cone goes to 0, the rest to the
+ * nearest ray. */
 INLINE void NAME(project_cone)(const NAME(spot) * o, VEC q[BLOCK_ROWS]) {
   const VEC zero = {0}, one = zero + 1.0, mu = NAME(of_cone)(o, CONE_MU);
   VEC t = ROOT(q[1] * q[1] + q[2] * q[2]);
@@ -250,7 +258,7 @@ INLINE VEC NAME(slip)(const NAME(spot) * o, const VEC *w) {
   return ROOT(s1 * s1 + s2 * s2);
 }
 
-/* ---- relaxing a block ------------------------------------------------------------------------------ */
+/* ---- relaxing a block ------------------------------------------------------------------------ */
 
 INLINE void NAME(symmetric)(const VEC *a, const VEC *v, const int rows, VEC *y) {
   y[0] = AT(a, 0) * v[0];
@@ -266,8 +274,8 @@ INLINE VEC NAME(element)(const VEC *a, int r, int c) {
 }
 
 /* One row after the other within its bounds, the others held; w follows. */
-INLINE void NAME(relax_rows)(const NAME(spot) * o, const VEC *a, const int rows, const VEC *lo, const VEC *hi,
-                             VEC *x, VEC *w) {
+INLINE void NAME(relax_rows)(const NAME(spot) * o, const VEC *a, const int rows, const VEC *lo,
+                             const VEC *hi, VEC *x, VEC *w) {
   VEC step[BLOCK_ROWS]; /* divisions are slow: ahead of the rounds that wait for each other */
   UNROLL for (int r = 0; r < rows; r++) step[r] = o->run->omega / NAME(element)(a, r, r);
   for (int round = 0; round < ROW_ROUNDS; round++)
@@ -280,8 +288,8 @@ INLINE void NAME(relax_rows)(const NAME(spot) * o, const VEC *a, const int rows,
     }
 }
 
-/* Coulomb's law in turns: the normal that ends the approach, then the friction that ends the slip, or
- * as much of it as the disc allows. */
+/* Coulomb's law in turns: the normal that ends the approach, then the friction that ends the slip,
+ * or as much of it as the disc allows. */
 INLINE void NAME(relax_coulomb)(const NAME(spot) * o, const VEC *of_a, VEC *x, VEC *w) {
   const VEC zero = {0}, one = zero + 1.0, mu = NAME(of_cone)(o, CONE_MU);
   VEC a[LOCAL_SIZE];
@@ -301,10 +309,12 @@ INLINE void NAME(relax_coulomb)(const NAME(spot) * o, const VEC *of_a, VEC *x, V
   }
 }
 
-/* Projected gradient steps on the block; the only way that ellipses have, with or without De Saxce. */
+/* Projected gradient steps on the block; the only way that ellipses have. */
 INLINE void NAME(relax_cone)(const NAME(spot) * o, const VEC *a, VEC *x, VEC *w) {
-  VEC off10 = NAME(absolute)(AT(a, 1)), off20 = NAME(absolute)(AT(a, 3)), off21 = NAME(absolute)(AT(a, 4));
-  VEC stiff = LARGER(AT(a, 0) + off10 + off20, LARGER(AT(a, 2) + off10 + off21, AT(a, 5) + off20 + off21));
+  VEC off10 = NAME(absolute)(AT(a, 1)), off20 = NAME(absolute)(AT(a, 3)),
+      off21 = NAME(absolute)(AT(a, 4));
+  VEC stiff =
+      LARGER(AT(a, 0) + off10 + off20, LARGER(AT(a, 2) + off10 + off21, AT(a, 5) + off20 + off21));
   for (int round = 0; round < CONE_ROUNDS; round++) {
     VEC q[BLOCK_ROWS] = {x[0] - w[0] / stiff, x[1] - w[1] / stiff, x[2] - w[2] / stiff};
     if (o->run->coulomb) q[0] -= NAME(slip)(o, w) / stiff;
@@ -357,7 +367,8 @@ INLINE void NAME(relax)(const NAME(spot) * o, const int rows, VEC *x, VEC *w) {
   UNROLL for (int r = 0; r < rows; r++) x[r] = PICK(inside, free[r], x[r]);
 }
 
-INLINE void NAME(sweep_group)(const NAME(spot) * o, const int rows, const int segments, const int frames) {
+INLINE void NAME(sweep_group)(const NAME(spot) * o, const int rows, const int segments,
+                              const int frames) {
   const lane_run *run = o->run;
   const VEC *b = NAME(rows_in)(o, run->lm->b);
   VEC *x_out = NAME(rows_in)(o, run->x), x[BLOCK_ROWS], w[BLOCK_ROWS], d[BLOCK_ROWS];
@@ -392,7 +403,8 @@ TARGET static lane_sums NAME(sweep)(const lane_run *run, int begin, int end, int
   return NAME(no_sums);
 }
 
-INLINE void NAME(scatter_group)(const NAME(spot) * o, const int rows, const int segments, const int frames) {
+INLINE void NAME(scatter_group)(const NAME(spot) * o, const int rows, const int segments,
+                                const int frames) {
   const VEC *of_x = NAME(rows_in)(o, o->run->x);
   VEC x[BLOCK_ROWS];
   UNROLL for (int r = 0; r < rows; r++) x[r] = AT(of_x, r);
@@ -417,7 +429,8 @@ INLINE void NAME(gather_lanes)(const NAME(spot) * o, const double *x, double *ou
   UNROLL for (int r = 0; r < rows; r++) *(VEC *)(out + r * LANES + o->lane) = Ax[r];
 }
 
-INLINE void NAME(gather_group)(const lane_run *run, int group, int member, const double *x, double *out) {
+INLINE void NAME(gather_group)(const lane_run *run, int group, int member, const double *x,
+                               double *out) {
   NAME(spot) o = NAME(spot_at)(run, group, member);
 #define ACT(rows, segments, frames) NAME(gather_lanes)(&o, x, out, rows, segments, frames)
   BY_SHAPE(o, ACT)
@@ -430,7 +443,7 @@ TARGET static lane_sums NAME(gather)(const lane_run *run, int begin, int end, in
   return NAME(no_sums);
 }
 
-/* ---- judging ---------------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 /* Sums of each lane, kept apart until the end. */
 typedef struct NAME(totals) {
@@ -454,7 +467,8 @@ INLINE lane_sums NAME(sums_of)(const NAME(totals) * t) {
     worst = NAME(largest)(t->worst, worst);
     far = NAME(largest)(t->far, far);
   }
-  return (lane_sums){sum_of_lanes(curvature), sum_of_lanes(length), sum_of_lanes(slope), fmax(worst, sqrt(far))};
+  return (lane_sums){sum_of_lanes(curvature), sum_of_lanes(length), sum_of_lanes(slope),
+                     fmax(worst, sqrt(far))};
 }
 
 /* The squares of s_i |F_i(x)| of cones, as model.c defines it. */
@@ -468,8 +482,8 @@ INLINE VEC NAME(violation_of_cones)(const NAME(spot) * o, const VEC *x, const VE
 }
 
 /* And of rows the largest one, no square.  all_x: what normals in other blocks are taken from. */
-INLINE VEC NAME(violation_of_rows)(const NAME(spot) * o, const double *all_x, const VEC *x, const VEC *w,
-                                   const int rows) {
+INLINE VEC NAME(violation_of_rows)(const NAME(spot) * o, const double *all_x, const VEC *x,
+                                   const VEC *w, const int rows) {
   const VEC *scale = NAME(rows_in)(o, o->run->lm->scale);
   VEC lo[BLOCK_ROWS], hi[BLOCK_ROWS], worst = {0};
   NAME(load_bounds)(o, all_x, rows, lo, hi);
@@ -490,8 +504,8 @@ INLINE VEC NAME(slip_if_any)(const NAME(spot) * o, const VEC *w) {
   return o->run->coulomb ? NAME(slip)(o, w) : (VEC){0};
 }
 
-INLINE void NAME(judge_group)(const NAME(spot) * o, const int rows, const int segments, const int frames,
-                              NAME(totals) * t) {
+INLINE void NAME(judge_group)(const NAME(spot) * o, const int rows, const int segments,
+                              const int frames, NAME(totals) * t) {
   const VEC *b = NAME(rows_in)(o, o->run->lm->b), *of_x = NAME(rows_in)(o, o->run->x);
   VEC x[BLOCK_ROWS], w[BLOCK_ROWS];
   NAME(product)(o, o->run->x, rows, segments, frames, w);
@@ -506,14 +520,15 @@ TARGET static lane_sums NAME(worst)(const lane_run *run, int begin, int end, int
   memset(t, 0, sizeof t);
   for (int k = begin; k < end; k++) {
     NAME(spot) o = NAME(spot_at)(run, k, member);
-#define ACT(rows, segments, frames) NAME(judge_group)(&o, rows, segments, frames, &t[o.lane / WIDTH])
+#define ACT(rows, segments, frames) \
+  NAME(judge_group)(&o, rows, segments, frames, &t[o.lane / WIDTH])
     BY_SHAPE(o, ACT)
 #undef ACT
   }
   return NAME(sums_of)(t);
 }
 
-/* ---- gradient steps ---------------------------------------------------------------------------------- */
+/* ---- gradient steps -------------------------------------------------------------------------- */
 
 /* What a gradient step of some lanes works with. */
 typedef struct NAME(descent) {
@@ -523,9 +538,11 @@ typedef struct NAME(descent) {
 } NAME(descent);
 
 /* The product of x1 takes the place of that of x2. */
-INLINE void NAME(begin_descent)(const NAME(spot) * o, const double *product, const int rows, NAME(descent) * s) {
+INLINE void NAME(begin_descent)(const NAME(spot) * o, const double *product, const int rows,
+                                NAME(descent) * s) {
   const lane_run *run = o->run;
-  const VEC *x1 = NAME(rows_in)(o, run->x1), *x2 = NAME(rows_in)(o, run->x2), *b = NAME(rows_in)(o, run->lm->b);
+  const VEC *x1 = NAME(rows_in)(o, run->x1), *x2 = NAME(rows_in)(o, run->x2),
+            *b = NAME(rows_in)(o, run->lm->b);
   VEC *Ax = NAME(rows_in)(o, run->Ax);
   UNROLL for (int r = 0; r < rows; r++) {
     VEC Ax1 = *(const VEC *)(product + r * LANES + o->lane);
@@ -538,8 +555,8 @@ INLINE void NAME(begin_descent)(const NAME(spot) * o, const double *product, con
 }
 
 /* Puts x down, and adds to the sums what the step is judged by; scale: of each row. */
-INLINE void NAME(end_descent)(const NAME(spot) * o, const int rows, const NAME(descent) * s, const VEC *scale,
-                              NAME(totals) * t) {
+INLINE void NAME(end_descent)(const NAME(spot) * o, const int rows, const NAME(descent) * s,
+                              const VEC *scale, NAME(totals) * t) {
   const VEC *cfm = NAME(rows_in)(o, o->run->j->cfm);
   VEC *next = NAME(rows_in)(o, o->run->x), curvature = {0}, length = {0}, slope = {0};
   UNROLL for (int r = 0; r < rows; r++) {
@@ -566,7 +583,8 @@ INLINE void NAME(descend_cones)(const NAME(spot) * o, const double *product, NAM
     if (run->follow > 0.0) *shift += run->follow * (slip - *shift);
     s.gradient[0] += *shift;
   }
-  VEC step = run->lipschitz_inverse * NAME(of_cone)(o, CONE_INVERSE), scale = NAME(of_cone)(o, CONE_SCALE);
+  VEC step = run->lipschitz_inverse * NAME(of_cone)(o, CONE_INVERSE),
+      scale = NAME(of_cone)(o, CONE_SCALE);
   UNROLL for (int r = 0; r < BLOCK_ROWS; r++) s.x[r] = s.y[r] - s.gradient[r] * step;
   NAME(project_any_cone)(o, s.x);
   NAME(end_descent)(o, BLOCK_ROWS, &s, (VEC[]){scale, scale, scale}, t);
@@ -590,7 +608,8 @@ INLINE void NAME(follow)(const NAME(spot) * o, const int rows, const VEC *x1) {
     }
 }
 
-INLINE void NAME(descend_rows)(const NAME(spot) * o, const double *product, const int rows, NAME(totals) * t) {
+INLINE void NAME(descend_rows)(const NAME(spot) * o, const double *product, const int rows,
+                               NAME(totals) * t) {
   const lane_run *run = o->run;
   const VEC *of_scale = NAME(rows_in)(o, run->lm->scale);
   const VEC *lo = NAME(rows_in)(o, run->lm->lo), *hi = NAME(rows_in)(o, run->lm->hi);
@@ -608,7 +627,8 @@ INLINE void NAME(descend_rows)(const NAME(spot) * o, const double *product, cons
 }
 
 /* product: A x1 of the group's rows */
-INLINE void NAME(descend_group)(const lane_run *run, int group, const double *product, NAME(totals) * t) {
+INLINE void NAME(descend_group)(const lane_run *run, int group, const double *product,
+                                NAME(totals) * t) {
   NAME(spot) o = NAME(spot_at)(run, group, 0);
   for (; o.lane < o.g->lanes; o.lane += WIDTH) {
     NAME(totals) *own = &t[o.lane / WIDTH];
@@ -618,9 +638,9 @@ INLINE void NAME(descend_group)(const lane_run *run, int group, const double *pr
   }
 }
 
-/* A few groups at a time: each of the three is a short chain of operations, and the processor works on
- * several groups at once, which it cannot if one chain is made of all; and they find in the cache what
- * the one before has read. */
+/* A few groups at a time: each of the three is a short chain of operations, and the processor works
+ * on several groups at once, which it cannot if one chain is made of all; and they find in the
+ * cache what the one before has read. */
 TARGET static lane_sums NAME(step)(const lane_run *run, int begin, int end, int member) {
   double product[STEP_GROUPS][BLOCK_ROWS * LANES] __attribute__((aligned(64)));
   NAME(totals) t[LANES / WIDTH];

@@ -14,9 +14,10 @@ enum { STEP_GROUPS = 4 };
 /* How many groups ahead of the present one memory is asked for. */
 enum { GROUPS_AHEAD = 6 };
 
-/* Asks for the numbers of a group's rows, and for its own part of A, into the second cache: they are
- * most of what is read, and too far apart from one group to the next for the processor to ask in time.
- * The first cache is full of what the present groups work on; to ask into it is worse than not to ask. */
+/* Asks for the numbers of a group's rows, and for its own part of A, into the second cache: they
+ * are most of what is read, and too far apart from one group to the next for the processor to ask
+ * in time.  The first cache is full of what the present groups work on; to ask into it is worse
+ * than not to ask. */
 static inline void fetch_rows(const lane_run *run, int group, const int local) {
   enum { SECOND_CACHE = 2 };
   if (group >= run->j->groups) return;
@@ -24,7 +25,8 @@ static inline void fetch_rows(const lane_run *run, int group, const int local) {
   const double *q = run->j->q + g->q, *a = run->j->local + g->local;
   int numbers = g->frames ? 3 * g->segments + FRAME_SIZE : g->segments * g->rows * NODE_SIZE;
   for (int k = 0; k < numbers; k++) __builtin_prefetch(q + k * LANES, 0, SECOND_CACHE);
-  for (int k = 0; local && k < 2 * LOCAL_SIZE; k++) __builtin_prefetch(a + k * LANES, 0, SECOND_CACHE);
+  for (int k = 0; local && k < 2 * (g->rows > 1 ? LOCAL_SIZE : 1); k++)
+    __builtin_prefetch(a + k * LANES, 0, SECOND_CACHE);
 }
 
 typedef double pair __attribute__((vector_size(2 * sizeof(double))));
@@ -59,7 +61,9 @@ static inline four portable_pick(four_bits m, four a, four b) {
 }
 static inline four portable_larger(four a, four b) { return portable_pick(a > b, a, b); }
 static inline four portable_smaller(four a, four b) { return portable_pick(a < b, a, b); }
-static inline four portable_root(four v) { return (four){sqrt(v[0]), sqrt(v[1]), sqrt(v[2]), sqrt(v[3])}; }
+static inline four portable_root(four v) {
+  return (four){sqrt(v[0]), sqrt(v[1]), sqrt(v[2]), sqrt(v[3])};
+}
 static inline int portable_all(four_bits m) { return ((m[0] & m[1]) & (m[2] & m[3])) != 0; }
 #include "lanes_body.h"
 #undef NAME

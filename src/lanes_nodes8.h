@@ -1,7 +1,7 @@
 /* lanes_nodes8.h - numbers of eight nodes into lanes and back, for lanes_body.h where WIDTH is 8.
  *
- * As lanes_nodes4.h, with AVX-512.  Halves of nodes are put beside each other as they are loaded, so
- * that few instructions have to move numbers across a register. */
+ * As lanes_nodes4.h, with AVX-512.  Halves of nodes are put beside each other as they are loaded,
+ * so that few instructions have to move numbers across a register. */
 
 /* Halves, or quarters, of nodes side by side. */
 INLINE VEC NAME(halves)(const double *p, const double *q) {
@@ -34,14 +34,16 @@ INLINE void NAME(load_quarters)(const double *numbers, const int *node, VEC u[4]
 INLINE void NAME(load_nodes)(const double *nodes, const int *node, VEC u[NODE_SIZE]) {
   NAME(load_quarters)(nodes, node, u);
   const double *last = nodes + 4;
-  VEC even = NAME(quarters)(NODE(last, node[0]), NODE(last, node[2]), NODE(last, node[4]), NODE(last, node[6]));
-  VEC odd = NAME(quarters)(NODE(last, node[1]), NODE(last, node[3]), NODE(last, node[5]), NODE(last, node[7]));
+  VEC even = NAME(quarters)(NODE(last, node[0]), NODE(last, node[2]), NODE(last, node[4]),
+                            NODE(last, node[6]));
+  VEC odd = NAME(quarters)(NODE(last, node[1]), NODE(last, node[3]), NODE(last, node[5]),
+                           NODE(last, node[7]));
   u[4] = _mm512_unpacklo_pd(even, odd);
   u[5] = _mm512_unpackhi_pd(even, odd);
 }
 
-/* From pairs of numbers of four nodes, first, second and third pair, to whole nodes; what a node has
- * room for beyond its numbers becomes 0. */
+/* From pairs of numbers of four nodes, first, second and third pair, to whole nodes; what a node
+ * has room for beyond its numbers becomes 0. */
 INLINE void NAME(join_pairs)(VEC first, VEC second, VEC third, VEC whole[4]) {
   const __mmask8 numbers = (1 << NODE_SIZE) - 1;
   VEC low = _mm512_shuffle_f64x2(first, second, BITS_OF(0, 1, 0, 1));
@@ -63,14 +65,16 @@ INLINE void NAME(turn_back)(const VEC u[NODE_SIZE], VEC even[4], VEC odd[4]) {
 INLINE void NAME(store_nodes)(double *nodes, const int *node, const VEC u[NODE_SIZE]) {
   VEC even[4], odd[4];
   NAME(turn_back)(u, even, odd);
-  UNROLL for (int l = 0; l < WIDTH; l++) *(VEC *)NODE(nodes, node[l]) = l % 2 ? odd[l / 2] : even[l / 2];
+  UNROLL
+  for (int l = 0; l < WIDTH; l++) *(VEC *)NODE(nodes, node[l]) = l % 2 ? odd[l / 2] : even[l / 2];
 }
 
 /* One after the other: lanes may name the same node. */
 INLINE void NAME(add_to_nodes)(double *nodes, const int *node, const VEC u[NODE_SIZE]) {
   VEC even[4], odd[4];
   NAME(turn_back)(u, even, odd);
-  UNROLL for (int l = 0; l < WIDTH; l++) *(VEC *)NODE(nodes, node[l]) += l % 2 ? odd[l / 2] : even[l / 2];
+  UNROLL
+  for (int l = 0; l < WIDTH; l++) *(VEC *)NODE(nodes, node[l]) += l % 2 ? odd[l / 2] : even[l / 2];
 }
 
 #undef BITS_OF
