@@ -246,12 +246,12 @@ static double copy_bandwidth(size_t bytes) {
   return 2.0 * (double)bytes / least;
 }
 
-/* What an iteration has to read and write, if a step is never made twice: 9 numbers per row of iterates,
- * products, right side, CFM, scales and friction; a frame and De Saxce's term of each contact, and of
- * each body that it touches a lever and 4 bytes of index; and six nodes of 64 bytes per body, once, as if
- * contacts found them in the cache. */
+/* What an iteration has to read and write, if a step is never made twice: 7 numbers per row of iterates
+ * (three), the product (read, then written), right side and CFM; a frame, De Saxce's term (read, then
+ * written) and 4 constants of each contact's cone, and of each body that it touches a lever and 4 bytes
+ * of index; and six nodes of 64 bytes per body, once, as if contacts found them in the cache. */
 static double iteration_bytes(const lcplug_system *s) {
-  double bytes = 9.0 * 8.0 * s->rows + (9.0 + 2.0) * 8.0 * s->rows / 3 + 6.0 * 64.0 * s->bodies;
+  double bytes = 7.0 * 8.0 * s->rows + (9.0 + 2.0 + 4.0) * 8.0 * s->rows / 3 + 6.0 * 64.0 * s->bodies;
   for (int k = 0; k < 2 * s->rows; k += 6)
     for (int side = 0; side < 2; side++)
       if (s->body[k + side] >= 0) bytes += 3.0 * 8.0 + 4.0;

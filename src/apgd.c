@@ -1,7 +1,7 @@
 /* apgd.c - accelerated projected gradient descent (Nesterov; Mazhar, Heyn, Negrut, Tasora 2015).
  *
  *     x+ = P_K(y - g / L),   g = A y - b            projected gradient step from y
- *     L doubles until d'Ad <= L d'd, d = x+ - y      backtracking; falls by 0.9 per iteration
+ *     L doubles until d'Ad <= L d'd, d = x+ - y      backtracking; falls by 0.97 per iteration
  *     theta+^2 = (1 - theta+) theta^2                Nesterov's recurrence
  *     y = x+ + beta (x+ - x)                         momentum
  *     restart when g'(x+ - x) > 0                    momentum points uphill
@@ -18,7 +18,7 @@
 #include <string.h>
 
 static const double DAMPING = 0.3;
-static const double LIPSCHITZ_DECAY = 0.9;
+static const double LIPSCHITZ_DECAY = 0.97;
 
 typedef struct apgd {
   const model *m;

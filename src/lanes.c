@@ -1,4 +1,4 @@
-/* lanes.c - from the rows of a system to groups of four independent blocks; see lanes.h.
+/* lanes.c - from the rows of a system to groups of eight independent blocks; see lanes.h.
  *
  *     split the masses -> cut the rows into blocks -> colour the blocks -> sort them by colour
  *     -> fill groups with frames or rows -> their own 3 x 3 blocks and the inverses of these
@@ -402,11 +402,15 @@ static int group_length(const builder *m, int k) {
 /* The group of blocks order[k] .. : the last one of equal key has the most segments. */
 static lane_group group_of_blocks(const builder *m, int k, int length) {
   lane_group g = {.rows = padded_rows(m->block[m->order[k]].rows), .frames = m->block[m->order[k]].frame};
+  int fewest = length < LANES ? 0 : m->block[m->order[k]].segments;
   for (int l = 0; l < length; l++) {
     int segments = m->block[m->order[k + l]].segments;
     if (segments > g.segments) g.segments = segments;
+    if (segments < fewest) fewest = segments;
   }
   if (!g.segments) g.segments = 1;
+  g.lanes = length;
+  g.gaps = fewest < g.segments;
   return g;
 }
 
@@ -509,10 +513,10 @@ void lcplug_row_on_node(const jacobian *of, int row, int node, int scaled, doubl
 
 /* q: the group's numbers of this lane. */
 static void fill_frame(const contact_frame *frame, int segments, double *q) {
-  for (int r = 0; r < BLOCK_ROWS; r++)
-    for (int c = 0; c < 3; c++, q += LANES) *q = frame->row[r][c];
   for (int s = 0; s < segments; s++)
     for (int c = 0; c < 3; c++, q += LANES) *q = frame->lever[s][c];
+  for (int r = 0; r < BLOCK_ROWS; r++)
+    for (int c = 0; c < 3; c++, q += LANES) *q = frame->row[r][c];
 }
 
 static void fill_rows(const builder *m, const row_block *b, const lane_group *g, double *q) {
@@ -536,15 +540,18 @@ static void fill_lane(jacobian *j, const builder *m, int group, int lane, const 
     if (m->system->cfm) j->cfm[element] = m->system->cfm[m->layout->row[b->first + r]];
   }
   contact_frame frame;
-  if (g->frames && find_frame(m, b, &frame)) fill_frame(&frame, b->segments, j->q + g->q + lane);
+  if (g->frames && find_frame(m, b, &frame)) fill_frame(&frame, g->segments, j->q + g->q + lane);
   else fill_rows(m, b, g, j->q + g->q + lane);
 }
 
 /* ---- a block's own part of A ------------------------------------------------------------------------ */
 
+/* One number of each lane. */
+typedef double number __attribute__((vector_size(LANES * sizeof(double))));
+
 /* A_BB of the block in one lane, lower half by rows. */
 static void own_block(const jacobian *j, const builder *m, const lane_group *g, const row_block *b, int lane,
-                      four *a) {
+                      number *a) {
   double q[BLOCK_ROWS][NODE_SIZE];
   for (int r = 0; r < b->rows; r++) a[r * (r + 3) / 2][lane] = j->cfm[(g->first + r) * LANES + lane];
   for (int s = 0; s < b->segments; s++) {
@@ -557,7 +564,7 @@ static void own_block(const jacobian *j, const builder *m, const lane_group *g, 
 }
 
 /* Rows that are not there, or are all zeros, need something to be divided by. */
-static void fill_diagonal(four *a, int rows, int lane) {
+static void fill_diagonal(number *a, int rows, int lane) {
   static const int diagonal[BLOCK_ROWS] = {0, 2, 5};
   double trace = 0.0;
   for (int r = 0; r < rows; r++) trace += a[diagonal[r]][lane];
@@ -566,15 +573,15 @@ static void fill_diagonal(four *a, int rows, int lane) {
 }
 
 /* By cofactors; the ridge keeps the determinant of redundant rows away from 0. */
-static void invert(const four *a, int rows, four *inverse) {
+static void invert(const number *a, int rows, number *inverse) {
   if (rows == 1) {
     inverse[0] = 1.0 / a[0];
     return;
   }
-  four ridge = RIDGE * (a[0] + a[2] + a[5]);
-  four a00 = a[0] + ridge, a10 = a[1], a11 = a[2] + ridge, a20 = a[3], a21 = a[4], a22 = a[5] + ridge;
-  four c00 = a11 * a22 - a21 * a21, c10 = a20 * a21 - a10 * a22, c20 = a10 * a21 - a20 * a11;
-  four scale = 1.0 / (a00 * c00 + a10 * c10 + a20 * c20);
+  number ridge = RIDGE * (a[0] + a[2] + a[5]);
+  number a00 = a[0] + ridge, a10 = a[1], a11 = a[2] + ridge, a20 = a[3], a21 = a[4], a22 = a[5] + ridge;
+  number c00 = a11 * a22 - a21 * a21, c10 = a20 * a21 - a10 * a22, c20 = a10 * a21 - a20 * a11;
+  number scale = 1.0 / (a00 * c00 + a10 * c10 + a20 * c20);
   inverse[0] = scale * c00;
   inverse[1] = scale * c10;
   inverse[2] = scale * (a00 * a22 - a20 * a20);
@@ -586,7 +593,7 @@ static void invert(const four *a, int rows, four *inverse) {
 /* The blocks order[k] .. of a group. */
 static void fill_local(jacobian *j, const builder *m, int group, int k, int length) {
   const lane_group *g = &j->group[group];
-  four *a = (four *)(j->local + g->local);
+  number *a = (number *)(j->local + g->local);
   memset(a, 0, group_local(g) * sizeof(double));
   for (int lane = 0; lane < LANES; lane++) {
     if (lane < length) own_block(j, m, g, &m->block[m->order[k + lane]], lane, a);

@@ -1,4 +1,4 @@
-/* lanes.h - the rows of J, laid out for sweeps: four independent blocks side by side.
+/* lanes.h - the rows of J, laid out for sweeps: eight independent blocks side by side.
  *
  * Nodes.  Velocities live in nodes of six numbers: one node is a body, and an articulated group takes as
  * many as it needs.  A body that nothing moves has none.  Beside each node stands its inverse mass.  Of a
@@ -10,10 +10,11 @@
  * the 36 of its rows: what a large system costs is reading them.  Rows of another kind keep all numbers.
  *
  * Blocks and lanes.  A block is up to three rows on the same nodes: a contact, or a part of a joint.
- * Blocks are coloured so that no two of a colour share a node.  Of one colour, four blocks fill the
- * lanes of a group and are worked on at once, and threads share the groups; who does what changes
- * no bit.  Joints come before contacts, and in a large system contacts of a tile, a range of nodes that
- * fits into a core's cache, before those between tiles. */
+ * Blocks are coloured so that no two of a colour share a node.  Of one colour, eight blocks fill the
+ * lanes of a group and are worked on at once (or four and four, where vectors have no more), and
+ * threads share the groups; who does what changes no bit.  Joints come before contacts, and in a
+ * large system contacts of a tile, a range of nodes that fits into a core's cache, before those
+ * between tiles. */
 #ifndef LCPLUG_LANES_H
 #define LCPLUG_LANES_H
 
@@ -25,24 +26,23 @@
 #include "workspace.h"
 
 enum {
-  LANES = 4,
+  LANES = 8,
   BLOCK_ROWS = 3,
   NODE_SIZE = 6,  /* numbers in a node */
   NODE_ROOM = 8,  /* what it takes: a cache line */
-  FRAME_SIZE = 9, /* numbers in a frame, its rows one after the other; levers of 3 follow */
+  FRAME_SIZE = 9, /* numbers in a frame, its rows one after the other, behind levers of 3 */
   LOCAL_SIZE = 6  /* numbers in half of a symmetric 3 x 3 block */
 };
 
-/* One number of each lane. */
-typedef double four __attribute__((vector_size(LANES * sizeof(double))));
-
 /* Up to LANES blocks.  Row r of the block in lane l is element (first + r) LANES + l of every vector
  * in lane order.  Nodes are [segments][LANES], and the numbers of the rows [segments][rows][NODE_SIZE]
- * [LANES], or of frames [FRAME_SIZE + 3 segments][LANES]. */
+ * [LANES], or of frames [3 segments + FRAME_SIZE][LANES]. */
 typedef struct lane_group {
   int rows;     /* 1 or BLOCK_ROWS; blocks of two rows are padded */
   int segments; /* nodes of a block, the most of all lanes */
   int frames;   /* the blocks are frames with levers */
+  int lanes;    /* blocks that there are; lanes behind them hold zeros and need not be looked at */
+  int gaps;     /* a lane has fewer nodes than segments, or no block */
   int first;
   size_t q, node;
   size_t local; /* A_BB, lower half by rows (1 or LOCAL_SIZE numbers per lane), then its inverse */
@@ -107,10 +107,15 @@ typedef enum lane_kind {
   LANE_ELLIPSE  /* cones, at least one elliptic */
 } lane_kind;
 
+/* What is kept of each cone: its scale and the inverse of it, mu, and 1 / (1 + mu^2), where mu is of a
+ * circular cone. */
+enum { CONE_SCALE, CONE_INVERSE, CONE_MU, CONE_RAY, CONE_SIZE };
+
 typedef struct lane_model {
   const jacobian *j;
   const model *m;
   unsigned char *kind; /* of each group */
+  double *cone;        /* [groups][CONE_SIZE][LANES] */
   double *b, *scale;
   double *lo, *hi;
   double *mu;  /* of a row that is coupled to the first of its block, or of a cone's tangent; else -1 */
@@ -132,8 +137,8 @@ typedef struct lane_run {
   double *x, *Ax;
   double omega;
   int coulomb;
-  /* of apgd: the last two iterates, the older one's product, and the momenta of both */
-  const double *x1, *x2, *Ax2, *momentum1, *momentum2;
+  /* of apgd: the last two iterates and the momenta of both; Ax is the product of the older one */
+  const double *x1, *x2, *momentum1, *momentum2;
   double *shift; /* De Saxce's term, one per group and lane */
   double beta, lipschitz_inverse, follow;
 } lane_run;
@@ -154,16 +159,17 @@ typedef struct lane_kernels {
   lane_pass *worst;
   /* momentum += J' x of these groups;  Ax = J state + CFM x. */
   lane_pass *scatter, *gather;
-  /* Of x1, whose velocities are in state, the product and the worst violation; then one gradient step
-   * from y = x1 + beta (x1 - x2) into x, and its part of momentum. */
+  /* Of x1, whose velocities are in state, the product, which takes the place of that of x2 in Ax, and the
+   * worst violation; then one gradient step from y = x1 + beta (x1 - x2) into x, and its part of momentum. */
   lane_pass *step;
   /* after = M^-1 momentum, and without CFM the curvature of the step that made it. */
   lane_pass *settle;
 } lane_kernels;
 
-/* The best table for this processor, and the one that runs everywhere; the bits are the same. */
+/* The best table for this processor. */
 const lane_kernels *lcplug_lane_kernels(void);
-const lane_kernels *lcplug_lane_kernels_portable(void);
+/* All that run here, from the best to the portable one, then NULL; the bits are the same. */
+const lane_kernels *lcplug_lane_kernels_number(int k);
 
 /* ---- passes over all groups, by the whole team --------------------------------------------------- */
 
@@ -182,6 +188,9 @@ lane_sums lcplug_lanes_at_once(const lane_run *run, lane_pass *pass, lane_sums *
 
 /* Momentum from 0 by scatter or step, then the velocities after it. */
 lane_sums lcplug_lanes_push(const lane_run *run, lane_pass *pass, lane_sums *sums);
+
+/* after = the velocities of momentum, where only these are wanted */
+void lcplug_lanes_settle(const lane_run *run);
 
 /* state = the velocities that x brings about */
 void lcplug_lanes_velocities(const lane_run *run);

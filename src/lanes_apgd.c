@@ -13,7 +13,7 @@
 
 /* As in apgd.c. */
 static const double DAMPING = 0.3;
-static const double LIPSCHITZ_DECAY = 0.9;
+static const double LIPSCHITZ_DECAY = 0.97;
 enum { MOST_ATTEMPTS = 60, ITERATES = 4, MOMENTA = 3 };
 
 typedef struct gradient {
@@ -39,9 +39,8 @@ static lcplug_error prepare(gradient *s, const model *m, lcplug_workspace *works
   s->x = TAKE(workspace, double, m->n);
   run->shift = TAKE(workspace, double, j->groups * LANES);
   run->Ax = TAKE(workspace, double, elements);
-  double *Ax2 = TAKE(workspace, double, elements);
   run->after = TAKE(workspace, double, state);
-  if (!s->sums || !s->x || !run->shift || !run->Ax || !Ax2 || !run->after) return LCPLUG_ERROR_MEMORY;
+  if (!s->sums || !s->x || !run->shift || !run->Ax || !run->after) return LCPLUG_ERROR_MEMORY;
   s->iterate[0] = j->x, s->iterate[1] = j->y; /* nobody multiplies until we are done */
   for (int k = 2; k < ITERATES; k++)
     if (!(s->iterate[k] = TAKE(workspace, double, elements))) return LCPLUG_ERROR_MEMORY;
@@ -50,9 +49,10 @@ static lcplug_error prepare(gradient *s, const model *m, lcplug_workspace *works
     memset(s->momentum[k], 0, state * sizeof(double));
   }
   memset(run->after, 0, state * sizeof(double));
-  memset(Ax2, 0, elements * sizeof(double));
+  for (int k = 1; k < ITERATES; k++) memset(s->iterate[k], 0, elements * sizeof(double));
+  memset(run->Ax, 0, elements * sizeof(double));
   memset(run->shift, 0, (size_t)j->groups * LANES * sizeof(double));
-  run->x = s->iterate[0], run->Ax2 = Ax2;
+  run->x = s->iterate[0];
   return LCPLUG_OK;
 }
 
@@ -67,6 +67,7 @@ static double first_lipschitz(gradient *s) {
   lcplug_lanes_at_once(&run, lcplug_lane_kernels()->gather, NULL);
   for (size_t k = 0; k < elements; k++)
     above += run.Ax[k] * run.Ax[k] / s->lm.scale[k], below += run.Ax[k] != 0.0;
+  memset(run.x, 0, elements * sizeof *run.x);
   return above > 0.0 ? sqrt(above / below) : 1.0;
 }
 
@@ -96,14 +97,23 @@ static void swap(double **p, double **q) {
 /* The newest iterate becomes x1, the one before it x2. */
 static void take_turns(gradient *s) {
   lane_run *run = &s->run;
-  double *newest = run->x, *Ax2 = run->Ax;
+  double *newest = run->x;
   run->x2 = run->x1, run->x1 = newest;
   run->x = unused_iterate(s);
-  run->Ax = (double *)run->Ax2, run->Ax2 = Ax2;
   swap(&s->momentum[1], &s->momentum[2]);
   swap(&s->momentum[0], &s->momentum[1]);
   run->momentum = s->momentum[0], run->momentum1 = s->momentum[1], run->momentum2 = s->momentum[2];
   swap(&run->state, &run->after);
+}
+
+/* A x2 anew, to the bit, after a step has put A x1 in its place: rare enough to pay for one vector less
+ * that every step would have to write. */
+static void restore_product(gradient *s) {
+  lane_run run = s->run;
+  run.momentum = s->momentum[2], run.x = (double *)run.x2;
+  lcplug_lanes_settle(&run);
+  run.state = run.after;
+  lcplug_lanes_at_once(&run, lcplug_lane_kernels()->gather, NULL);
 }
 
 /* A step whose quadratic model lies above the energy. */
@@ -115,6 +125,7 @@ static lane_sums projected_step(gradient *s) {
     int holds = sums.curvature <= s->lipschitz * sums.length * (1.0 + 1e-12);
     if (holds || attempt == MOST_ATTEMPTS) return sums;
     s->lipschitz *= 2.0;
+    restore_product(s);
   }
 }
 

@@ -9,7 +9,8 @@ static int take_model(lane_model *lm, const jacobian *j, lcplug_workspace *works
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
     if (!(*vectors[k] = TAKE(workspace, double, lcplug_lane_elements(j)))) return 0;
   lm->kind = TAKE(workspace, unsigned char, j->groups);
-  return lm->kind != NULL;
+  lm->cone = TAKE(workspace, double, (size_t)j->groups * CONE_SIZE * LANES);
+  return lm->kind && lm->cone;
 }
 
 /* Rows that are not there carry no force and cost nothing. */
@@ -20,6 +21,7 @@ static void clear_model(lane_model *lm) {
     lm->scale[k] = 1.0;
     lm->mu[k] = -1.0;
   }
+  memset(lm->cone, 0, (size_t)lm->j->groups * CONE_SIZE * LANES * sizeof *lm->cone);
 }
 
 /* Only rolling and spinning rows have their normal in another block. */
@@ -39,6 +41,11 @@ static void set_cone(lane_model *lm, int group, int lane, const force_set *set, 
     lm->mu[element + r * LANES] = set->mu[r == 2 ? 1 : 0];
     lm->scale[element + r * LANES] = scale;
   }
+  double *cone = lm->cone + (size_t)group * CONE_SIZE * LANES + lane;
+  cone[CONE_SCALE * LANES] = scale;
+  cone[CONE_INVERSE * LANES] = 1.0 / scale;
+  cone[CONE_MU * LANES] = set->mu[0];
+  cone[CONE_RAY * LANES] = 1.0 / (1.0 + set->mu[0] * set->mu[0]);
   if (set->kind == SET_ELLIPSE) lm->kind[group] = LANE_ELLIPSE;
 }
 

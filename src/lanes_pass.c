@@ -134,6 +134,20 @@ static void settle(const pass_call *call, int begin, int end, int member) {
   }
 }
 
+static void settle_all(void *argument, int member, int members) {
+  const pass_call *call = argument;
+  int begin = 0, end = node_parts(call->run->j);
+  share(&begin, &end, member, members);
+  settle(call, begin, end, member);
+}
+
+void lcplug_lanes_settle(const lane_run *run) {
+  lane_run no_step = *run;
+  no_step.momentum1 = NULL;
+  pass_call call = {.run = &no_step};
+  lcplug_team_run(run->j->team, settle_all, &call);
+}
+
 static void push(void *argument, int member, int members) {
   const pass_call *call = argument;
   const jacobian *j = call->run->j;
