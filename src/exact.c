@@ -313,8 +313,7 @@ static int hold_pressed(const layout *l, const double *x, double *bound) {
   return same;
 }
 
-/* Friction holds an open contact, too, if its normal force is above 0, however little. */
-static void press_held(const layout *l, const model *m, double *x) {
+void lcplug_exact_press_held(const layout *l, const model *m, double *x) {
   for (int k = 0; k < m->blocks; k++) {
     int i = m->sets[k].first, normal = l->normal[i];
     if (m->sets[k].kind != SET_COUPLED || x[i] == 0.0 || x[normal] != 0.0) continue;
@@ -347,7 +346,7 @@ lcplug_error lcplug_exact_endless(box_source *source, const model *m, iteration 
   memcpy(held, it->x, (size_t)m->n * sizeof *held);
   if (!settle_endless(&e, bound, &error) && it->status != LCPLUG_TIME_LIMIT) {
     memcpy(it->x, held, (size_t)m->n * sizeof *held);
-    press_held(e.layout, m, it->x);
+    lcplug_exact_press_held(e.layout, m, it->x);
     it->status = LCPLUG_SOLVED;
   }
   return error;

@@ -25,6 +25,10 @@ lcplug_error lcplug_exact_try(box_source *source, iteration *it, double *bound,
 /* 1 if all friction is without limit, or none at all: then boxes are all that there is to solve. */
 int lcplug_exact_is_endless(const layout *l);
 
+/* Friction holds an open contact, too, if its normal force is above 0, however little: gives it so
+ * much. */
+void lcplug_exact_press_held(const layout *l, const model *m, double *x);
+
 /* Such a problem, for any friction model but ode.  Friction that holds every contact, whether it
  * opens or not, is a box; and so is friction that holds those that press in the answer before,
  * which is the one to be preferred, if it settles (doc/friction.md).  Without an answer the

@@ -21,6 +21,7 @@
 #include "settings.h"
 #include "small.h"
 #include "small_cones.h"
+#include "small_endless.h"
 #include "solve.h"
 #include "system.h"
 #include "tiny.h"
@@ -259,8 +260,20 @@ static int solve_small(lcplug_workspace *workspace, const lcplug_problem *p, lcp
   return tiny == 1 || lcplug_small_solve(workspace, p, tol, tiny == 0, NULL, solution, info);
 }
 
-/* Friction=ode is quickly solved.  Where nothing slides its answer is right for cones too, and else it is
- * near one.  The status says whether that was enough. */
+/* Where friction has no limit boxes are all that there is to solve. */
+static void run_small_endless(job *j, double *x) {
+  const layout *l = &j->layout;
+  endless found =
+      lcplug_small_endless(j->problem, solve_small, x, &j->it.factorizations, j->workspace);
+  if (found == ENDLESS_UNSOLVED) return;
+  for (int i = 0; i < l->n; i++) j->x[i] = x[l->row[i]];
+  if (found == ENDLESS_HELD) lcplug_exact_press_held(l, &j->model, j->x);
+  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace))
+    j->it.status = LCPLUG_STALLED;
+}
+
+/* Friction=ode is quickly solved.  Where nothing slides its answer is right for cones too, and else
+ * it is near one.  The status says whether that was enough. */
 static lcplug_error run_small_cones(job *j) {
   lcplug_info info;
   lcplug_solution nearby = {.x = TAKE(j->workspace, double, j->layout.n)};
@@ -278,7 +291,9 @@ static lcplug_error run_small_cones(job *j) {
   j->it.iterations = info.iterations;
   j->it.factorizations = info.factorizations;
   if (lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
-  return lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
+  if (lcplug_exact_is_endless(&j->layout)) run_small_endless(j, nearby.x);
+  return is_over(j) ? LCPLUG_OK
+                    : lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
 }
 
 /* The same for problems that are not small, where boxes are not solved as quickly: what takes

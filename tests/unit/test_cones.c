@@ -303,6 +303,39 @@ START_TEST(endless_friction_takes_few_steps) {
 }
 END_TEST
 
+/* Small ones are dense boxes all the way, with friction of none beside it, and joints; and the answer
+ * is as good as that of the general way. */
+START_TEST(small_endless_friction_is_boxes) {
+  rng r = {(uint64_t)_i + 181};
+  lcplug_friction friction = _i ? LCPLUG_FRICTION_COULOMB : LCPLUG_FRICTION_CONE;
+  int held = 0, strict = 0;
+  for (int k = 0; k < 60; k++) {
+    int contacts = 2 + rng_below(&r, 30);
+    instance *p = instance_contacts(&r, contacts, 1 + contacts / 3, rng_magnitude(&r, -8, -3),
+                                    INFINITY, INFINITY);
+    for (int i = 0; i < p->n && k % 3 == 0; i += 9) { /* slippery ones, and some rows free */
+      if (i + 2 < p->n) p->hi[i + 1] = p->hi[i + 2] = 0.0, p->lo[i + 1] = p->lo[i + 2] = 0.0;
+      if (k % 2 && i + 5 < p->n) p->findex[i + 4] = p->findex[i + 5] = -1;
+    }
+    instance *q = instance_copy(p);
+    lcplug_settings s = settings_for(LCPLUG_EXACT, friction);
+    lcplug_info info = instance_solve(p, &s);
+    ck_assert_int_eq(info.status, LCPLUG_SOLVED);
+    ck_assert_int_eq(info.matrix, LCPLUG_MATRIX_DENSE);
+    ck_assert_int_le(info.factorizations, 80);
+    ck_assert_double_le(instance_residual(p, friction), 1e-9);
+    if (info.gap > 1e-9) held++;
+    else strict++;
+    s.matrix = LCPLUG_MATRIX_SPARSE;
+    ck_assert_int_eq(instance_solve(q, &s).status, LCPLUG_SOLVED);
+    instance_free(p);
+    instance_free(q);
+  }
+  ck_assert_int_gt(held, 5);
+  ck_assert_int_gt(strict, 5);
+}
+END_TEST
+
 /* The same contact again and again, without CFM: A has rank 3, forces are not unique, w is. */
 START_TEST(redundant_contacts) {
   for (int f = 0; f < 2; f++) {
@@ -663,6 +696,7 @@ int main(void) {
   tcase_add_test(odd, endless_friction_holds_no_more_than_it_must);
   tcase_add_loop_test(odd, piles_with_endless_friction, 0, 6);
   tcase_add_loop_test(odd, endless_friction_takes_few_steps, 0, 2);
+  tcase_add_loop_test(odd, small_endless_friction_is_boxes, 0, 2);
   tcase_add_test(odd, no_solution_is_said);
   tcase_add_loop_test(odd, captured_problems_are_solved, 0, 5);
   tcase_add_test(odd, wild_numbers_stay_finite);
