@@ -27,19 +27,23 @@ static const double FASTEST = 1e-3, BRISK = 0.2;
 static const double GOOD_GUESS = 0.5, WARM_EPS = 0.01;
 /* The stiffness of the first, hasty try, of the next one, and of more that large problems get. */
 static const double STIFF = 1.0, SOFT = 0.1, other_softness[] = {0.3, 0.03};
+/* So many sets have other stiffnesses tried, and their steps damped: that pays where some body
+ * always jams, but with few of them damped steps have ended at answers in which structures
+ * creep. */
 enum { MANY_SETS = 100 };
-/* Paths around bends, one after the other: each stiffness has other bends.  The first may be long, as every
- * body that can jam has bends of its own. */
+/* Paths around bends, one after the other: each stiffness has other bends.  The first may be
+ * long, as every body that can jam has bends of its own. */
 static const struct {
   double stiffness;
   int steps;
 } bends[] = {{0.1, 1500}, {1.0, 500}, {0.03, 500}};
-/* Of the first eps: where the exact conditions are tried first, and how much later the next time; they
- * start with this many times the cone's eps. */
+/* Of the first eps: where the exact conditions are tried first, and how much later the next
+ * time; they start with this many times the cone's eps. */
 static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
 
-/* Of A's diagonal: the first pull, also where A is singular, and what follows when it has helped and when it
- * has not.  It begins at so much of the residual, and ends at this eps, beside the right side. */
+/* Of A's diagonal: the first pull, also where A is singular, and what follows when it has helped
+ * and when it has not.  It begins at so much of the residual, and ends at this eps, beside the
+ * right side. */
 static const double PULL = 1e-6, STRONG_PULL = 1e-2, LESS = 0.1, MORE = 5.0;
 static const double PULLED_EPS = 100.0, PULLED_GOAL = 1e-10;
 /* Where a strong pull has faded; what it has left of the first residual by then if there is an
@@ -63,8 +67,9 @@ static int solve_hastily(path *p, point *start) {
   return 0;
 }
 
-/* Without a limit to friction there may be no answer: what opens would have to be held, and what is held
- * would open.  One that exists is found soon.  If not, friction holds open contacts, too. */
+/* Without a limit to friction there may be no answer: what opens would have to be held, and what
+ * is held would open.  One that exists is found soon.  If not, friction holds open contacts,
+ * too. */
 static int solve_strictly(path *p, point *start) {
   if (!p->smooth.rough) return 0;
   if (solve_hastily(p, start)) return 1;
@@ -179,6 +184,7 @@ static lcplug_error begin(path *p, const model *m, const lower_triangle *A, chol
                           iteration *it, lcplug_workspace *workspace) {
   lcplug_error error = lcplug_path_begin(p, m, A, factor, it, workspace);
   if (error) return error;
+  p->damps = m->blocks >= MANY_SETS;
   if (it->residual < GOOD_GUESS) p->now.eps *= WARM_EPS * it->residual;
   it->status = LCPLUG_ITERATION_LIMIT;
   return LCPLUG_OK;

@@ -205,7 +205,7 @@ int lcplug_path_follow(path *p, manner how) {
   for (int last = p->steps + how.steps; p->steps < last && p->now.eps > how.goal;) {
     double after, part = advance(p, &after);
     int near = after <= near_path(p);
-    if (!p->smooth.rough) damp(p); /* all or nothing leaves no room for less */
+    if (p->damps && !p->smooth.rough) damp(p); /* all or nothing leaves no room for less */
     if (is_time_to_look(p, near) && observe(p)) return 1;
     if (how.lagging) {
       lcplug_smoothing_follow_slip(&p->smooth, p->now.Ax);

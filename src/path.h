@@ -37,7 +37,8 @@ typedef struct path {
   double factor;   /* of the next eps */
   double *dx, *Adx, *trial, *Atrial, *diagonal;
   double part;    /* of dx, that the last step went */
-  double damping; /* of A's diagonal ... */
+  int damps;      /* not 0: steps that fall short are damped */
+  double damping; /* by this part of A's diagonal ... */
   double added;   /* ... and all that the last step's matrix had beside A and E */
   double *slope;                /* of x over log eps, along the path */
   double *tangent, tangent_eps; /* of the path: the parts of x and log eps */

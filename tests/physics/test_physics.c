@@ -79,8 +79,8 @@ START_TEST(buildings_stand) {
   const double one_drop = 1e-3;
   ck_assert_double_le(physics_tower(6, 1), one_drop);
   ck_assert_double_le(physics_wall(4, 0.5), one_drop);
-  ck_assert_double_le(physics_cards(2, 0.5), one_drop);
-  ck_assert_double_le(physics_cards(3, 0.5), one_drop);
+  ck_assert_double_le(physics_cards(2, 2), one_drop);
+  ck_assert_double_le(physics_cards(3, 2), one_drop);
   ck_assert_double_le(physics_arch(11, 0.12, 1), one_drop);
 }
 END_TEST

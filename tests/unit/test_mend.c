@@ -219,6 +219,7 @@ START_TEST(damping_ends) {
     open_bench(&t, instance_contacts(&r, 80, 25, 1e-10, 1.0, 1.0));
     t.path.smooth.stiffness = 1.0;
     t.path.now.eps *= 1e-6;
+    t.path.damps = 1;
     int damped = 0;
     for (int step = 0; step < 10 && !damped; step++) {
       if (lcplug_path_follow(&t.path, (manner){.steps = 3, .fastest = 1e-3})) break;
