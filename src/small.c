@@ -36,7 +36,7 @@ static const double TINY_PIVOT = 1e-13;
 /* In units of the residual: w of the rows inside that calls for a second correction, and an answer of
  * contested rows that needs no factor of its own. */
 static const double CORRECT_AGAIN = 1e-12, CLEAN = 1e-12;
-/* To settle one wrong row costs so much of a step, as a fraction of the rows inside. */
+/* Wrong rows are settled while they are no more than one for so many rows inside. */
 enum { CHEAPER_TO_SETTLE = 6 };
 
 typedef struct small {

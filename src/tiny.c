@@ -32,6 +32,7 @@ typedef struct tiny {
   double A[N][N] ALIGNED; /* both triangles */
   double scale[N], b[N], lo[N], hi[N], x[N], w[N]; /* scale: A_ii */
   double largest_b;
+  int has_looked; /* at A, to find w */
 } tiny;
 
 /* Copies everything; the rows without findex make stage one.  Whether A and b are finite w will
@@ -41,7 +42,7 @@ INLINE int load(tiny *t, const lcplug_problem *p) {
   int n = p->n;
   t->n = n;
   t->ld = (n + 3) & -4;
-  t->rows = t->frictions = 0;
+  t->rows = t->frictions = t->has_looked = 0;
   t->largest_b = 0.0;
   for (int i = 0; i < n; i++) {
     const double *a = p->A + (size_t)i * p->stride;
@@ -92,6 +93,7 @@ INLINE void set_w_of(tiny *t, const int fours) {
 }
 
 INLINE void set_w(tiny *t) {
+  t->has_looked = 1;
   switch (t->ld / 4) {
     case 1: set_w_of(t, 1); break;
     case 2: set_w_of(t, 2); break;
@@ -292,6 +294,7 @@ INLINE int solve(const lcplug_problem *p, double tol, lcplug_solution *solution,
   if (t.rows && !solve_stage(&t, &steps)) return -1;
   begin_second_stage(&t, p);
   if (t.rows > first_rows && !solve_stage(&t, &steps)) return -1;
+  if (!t.has_looked) set_w(&t); /* no force needed A, but nobody knows yet whether it is finite */
   if (!is_solved(&t, tol, &residual)) return 0;
   write_solution(&t, solution);
   *info = (lcplug_info){.status = LCPLUG_SOLVED,

@@ -348,6 +348,31 @@ START_TEST(one_contact_leaves_the_rest_alone) {
 }
 END_TEST
 
+/* Contacts that all open need no element of A.  One that is not finite is an error all the same, wherever
+ * it is. */
+START_TEST(open_contacts_are_checked_too) {
+  rng r = {108};
+  for (int contacts = 1; contacts <= 9; contacts++)
+    for (int k = 0; k < 12; k++) {
+      instance *p = wall(&r, contacts, 1, 1, 1e-5, 0.5);
+      int i = rng_below(&r, p->n), j = rng_below(&r, i + 1);
+      lcplug_workspace *workspace = lcplug_workspace_create();
+      lcplug_problem problem = instance_problem(p);
+      lcplug_solution solution = {.x = p->x};
+      lcplug_settings s = exact_settings(LCPLUG_MATRIX_AUTO);
+      lcplug_info info;
+      for (int row = 0; row < p->n; row++) p->b[row] = row % 3 ? 0.1 : -1.0;
+      ck_assert_int_eq(lcplug_solve(workspace, &problem, &s, &solution, &info), LCPLUG_OK);
+      ck_assert_int_eq(info.status, LCPLUG_SOLVED);
+      instance_set(p, i, j, k % 2 ? NAN : INFINITY);
+      ck_assert_int_eq(lcplug_solve(workspace, &problem, &s, &solution, &info),
+                       LCPLUG_ERROR_NOT_FINITE);
+      lcplug_workspace_free(workspace);
+      instance_free(p);
+    }
+}
+END_TEST
+
 /* Where a guess has few rows wrong they are settled with its factor.  Without that the same walls take 12
  * factorizations on average, with it 8. */
 START_TEST(wrong_rows_are_settled) {
@@ -1327,6 +1352,7 @@ int main(void) {
   tcase_add_loop_test(ways, ways_agree, 0, SIZES);
   tcase_add_test(ways, single_contacts);
   tcase_add_test(ways, one_contact_leaves_the_rest_alone);
+  tcase_add_test(ways, open_contacts_are_checked_too);
   tcase_add_test(ways, wrong_rows_are_settled);
   tcase_add_loop_test(ways, each_size_takes_its_way, 0, SIZES);
   tcase_add_test(ways, any_rows_against_all_active_sets);
