@@ -37,25 +37,25 @@ static int take_arrays(contest *c) {
   size_t rows = (size_t)c->p->rows;
   c->ld = MOST_CONTESTED;
   double *squares = TAKE(workspace, double, 2 * c->ld * c->ld);
-  double *lines = TAKE(workspace, double, 7 * c->ld);
+  double *lines = TAKE(workspace, double, 6 * c->ld);
+  double *scratch = TAKE(workspace, double, PIVOTING_SCRATCH(c->ld));
   double *vectors = TAKE(workspace, double, 3 * (rows + PANEL_PAD));
   unsigned char *flags = TAKE(workspace, unsigned char, 2 * rows + c->ld);
   c->row = TAKE(workspace, int, c->ld);
   c->trail = TAKE(workspace, trail, c->ld);
-  if (!squares || !lines || !vectors || !flags || !c->row || !c->trail) return 0;
+  if (!squares || !lines || !scratch || !vectors || !flags || !c->row || !c->trail) return 0;
   c->table = squares;
-  c->lo = lines + 2 * c->ld, c->hi = lines + 3 * c->ld, c->parts = lines + 6 * c->ld;
+  c->lo = lines + 2 * c->ld, c->hi = lines + 3 * c->ld, c->parts = lines + 5 * c->ld;
   c->x = vectors, c->w = c->x + rows + PANEL_PAD, c->column = c->w + rows + PANEL_PAD;
   c->is_contested = flags, c->place = flags + rows;
   c->pivoting = (pivoting){.kernels = lcplug_kernels_best(),
-                           .ld = (int)c->ld,
                            .table = squares + c->ld * c->ld,
                            .x = lines,
                            .w = lines + c->ld,
                            .lo = c->lo,
                            .hi = c->hi,
-                           .column = lines + 4 * c->ld,
-                           .diagonal = lines + 5 * c->ld,
+                           .diagonal = lines + 4 * c->ld,
+                           .scratch = scratch,
                            .place = flags + 2 * rows,
                            .unit = c->p->unit};
   memcpy(c->x, c->p->x, rows * sizeof *c->x);
@@ -130,7 +130,10 @@ static int add_misplaced(contest *c) {
 static int solve_table(contest *c) {
   pivoting *t = &c->pivoting;
   t->rows = c->count;
-  memcpy(t->table, c->table, c->ld * (size_t)c->count * sizeof *t->table);
+  t->ld = lcplug_panel_pad(c->count);
+  for (int k = 0; k < c->count; k++)
+    memcpy(t->table + (size_t)k * (size_t)t->ld, c->table + (size_t)k * c->ld,
+           (size_t)c->count * sizeof *t->table);
   for (int k = 0; k < c->count; k++) {
     int i = c->row[k];
     t->x[k] = c->x[i], t->w[k] = c->place[i] == INSIDE ? 0.0 : c->w[i];

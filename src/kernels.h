@@ -46,8 +46,6 @@ typedef struct cholesky_kernels {
   /* sum = A x and dot += A' gathered, for `columns` columns of ld numbers, padded as a panel's. */
   void (*block)(const double *a, int ld, int columns, const double *x, const double *gathered,
                 double *sum, double *dot);
-  /* A += scale v v', the lower triangle of `columns` columns of ld numbers, padded as a panel's. */
-  void (*rank_one)(double *a, int ld, int columns, const double *v, double scale);
   const char *name;
 } cholesky_kernels;
 

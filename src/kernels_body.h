@@ -379,36 +379,6 @@ TARGET static void NAME(block)(const double *a, int rows, int columns, const dou
   }
 }
 
-/* --- a change of rank one --- */
-
-INLINE void NAME(rank_one_columns)(double *a, size_t ld, size_t rows, const double *v, double scale,
-                                   const int columns) {
-  VEC factor[4];
-  UNROLL for (int q = 0; q < columns; q++) {
-    double f = scale * v[q];
-    factor[q] = SPREAD(&f);
-  }
-  for (size_t i = 0; i < rows; i += WIDTH) {
-    VEC vi = LOAD(v + i);
-    UNROLL for (int q = 0; q < columns; q++) {
-      double *at = a + (size_t)q * ld + i;
-      STORE(at, FMA(factor[q], vi, LOAD(at)));
-    }
-  }
-}
-
-TARGET static void NAME(rank_one)(double *a, int ld, int columns, const double *v, double scale) {
-  int j = 0;
-  for (; j + 4 <= columns; j += 4, a += 4 * (size_t)ld + 4)
-    NAME(rank_one_columns)(a, (size_t)ld, (size_t)(ld - j), v + j, scale, 4);
-  switch (columns - j) {
-    case 3: NAME(rank_one_columns)(a, (size_t)ld, (size_t)(ld - j), v + j, scale, 3); break;
-    case 2: NAME(rank_one_columns)(a, (size_t)ld, (size_t)(ld - j), v + j, scale, 2); break;
-    case 1: NAME(rank_one_columns)(a, (size_t)ld, (size_t)(ld - j), v + j, scale, 1); break;
-    default: break;
-  }
-}
-
 #undef FOR_TILES
 #undef UNROLL
 #undef INLINE

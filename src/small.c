@@ -401,13 +401,13 @@ static int solve_from_inside(small *s, double unit, double tol) {
 /* One row at a time, from the guess that was best; 1 when that ends. */
 static int solve_by_pivots(small *s, double unit) {
   size_t rows = (size_t)s->rows, ld = (size_t)lcplug_panel_pad(s->rows);
-  double *memory = TAKE(s->workspace, double, ld * (rows + 6));
+  double *memory = TAKE(s->workspace, double, ld * (rows + 5) + PIVOTING_SCRATCH(ld));
   pivoting p = {.kernels = s->kernels, .rows = s->rows, .ld = (int)ld, .unit = unit};
   p.place = TAKE(s->workspace, unsigned char, rows);
   if (!memory || !p.place) return 0;
   double *vectors = memory + ld * rows, *lo = vectors, *hi = vectors + ld;
   p.table = memory, p.lo = lo, p.hi = hi, p.x = vectors + 2 * ld, p.w = vectors + 3 * ld;
-  p.column = vectors + 4 * ld, p.diagonal = vectors + 5 * ld;
+  p.diagonal = vectors + 4 * ld, p.scratch = vectors + 5 * ld;
   for (size_t j = 0; j < rows; j++) {
     int column = s->row[j];
     for (size_t i = j; i < rows; i++)

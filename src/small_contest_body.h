@@ -32,7 +32,8 @@ typedef struct contest {
 INLINE int begin_contest(small *s, contest *c, double unit) {
   enum { LD = MOST_SETTLED };
   size_t ld = (size_t)s->ld, ld_y = (size_t)(lcplug_panel_pad(s->kept_rows) + PANEL_PAD);
-  double *memory = TAKE(s->workspace, double, LD * ld_y + 2 * ld + 2 * LD * LD + 6 * LD);
+  double *memory = TAKE(s->workspace, double, LD * ld_y + 2 * ld + 2 * LD * LD + 5 * LD +
+                                                  PIVOTING_SCRATCH(LD));
   unsigned char *flags = TAKE(s->workspace, unsigned char, 2 * ld + LD);
   if (!memory || !flags) return 0;
   c->count = 0;
@@ -43,14 +44,13 @@ INLINE int begin_contest(small *s, contest *c, double unit) {
   c->lo = lines + 2 * LD, c->hi = lines + 3 * LD;
   c->place = flags, c->is_contested = flags + ld;
   c->table = (pivoting){.kernels = s->kernels,
-                        .ld = LD,
                         .table = table,
                         .x = lines,
                         .w = lines + LD,
                         .lo = c->lo,
                         .hi = c->hi,
-                        .column = lines + 4 * LD,
-                        .diagonal = lines + 5 * LD,
+                        .diagonal = lines + 4 * LD,
+                        .scratch = lines + 5 * LD,
                         .place = flags + 2 * ld,
                         .unit = unit};
   memcpy(c->x, s->x, ld * sizeof *c->x);
@@ -120,7 +120,9 @@ INLINE int add_misplaced(const small *s, contest *c) {
 INLINE int solve_table(const small *s, contest *c) {
   pivoting *t = &c->table;
   t->rows = c->count;
-  memcpy(t->table, c->elements, (size_t)(MOST_SETTLED * c->count) * sizeof *t->table);
+  t->ld = lcplug_panel_pad(c->count);
+  for (int k = 0; k < c->count; k++)
+    memcpy(t->table + k * t->ld, c->elements + k * MOST_SETTLED, (size_t)c->count * sizeof *t->table);
   for (int k = 0; k < c->count; k++) {
     int i = c->row[k];
     t->x[k] = c->x[i], t->w[k] = c->place[i] == INSIDE ? 0.0 : c->w[i];

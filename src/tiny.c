@@ -185,12 +185,12 @@ INLINE int solve_inside(tiny *t) {
 
 /* One row at a time, from the places that there are, which x and w belong to. */
 static int solve_by_pivots(tiny *t) {
-  double table[N * N] ALIGNED, vector[6][N] ALIGNED;
+  double table[N * N] ALIGNED, vector[5][N] ALIGNED, scratch[PIVOTING_SCRATCH(N)] ALIGNED;
   unsigned char at[N];
   int ld = (t->rows + 3) & -4;
   pivoting p = {.kernels = lcplug_kernels_best(), .rows = t->rows, .ld = ld, .table = table,
                 .x = vector[0], .w = vector[1], .lo = vector[2], .hi = vector[3], .place = at,
-                .unit = t->largest_b, .column = vector[4], .diagonal = vector[5]};
+                .unit = t->largest_b, .diagonal = vector[4], .scratch = scratch};
   for (int j = 0; j < t->rows; j++) {
     int row = t->row[j];
     for (int i = j; i < t->rows; i++) table[j * ld + i] = t->A[row][t->row[i]];

@@ -34,6 +34,7 @@ static sample *make_sample(rng *r, int n, int rank, double shift) {
 }
 
 static double *new_vector(void) { return aligned_alloc(64, 64 * sizeof(double)); }
+static double *new_square(void) { return aligned_alloc(64, LD * 64 * sizeof(double)); }
 
 typedef struct run {
   pivoting p;
@@ -74,10 +75,10 @@ static double w_of(const sample *s, const double *x, int i) {
 }
 
 static void prepare(run *r, const sample *s, const char *kernels) {
-  for (int k = 0; k < 7; k++) r->memory[k] = k ? new_vector() : aligned_alloc(64, LD * 64 * sizeof(double));
+  for (int k = 0; k < 7; k++) r->memory[k] = k == 0 || k == 6 ? new_square() : new_vector();
   r->p = (pivoting){.kernels = lcplug_kernels_named(kernels), .rows = s->n, .unit = 1.0,
                     .ld = lcplug_panel_pad(s->n), .table = r->memory[0], .x = r->memory[1],
-                    .w = r->memory[2], .column = r->memory[5], .diagonal = r->memory[6],
+                    .w = r->memory[2], .diagonal = r->memory[5], .scratch = r->memory[6],
                     .place = r->place};
   memcpy(r->memory[3], s->lo, sizeof s->lo);
   memcpy(r->memory[4], s->hi, sizeof s->hi);
