@@ -25,6 +25,25 @@ FOUR_INLINE four four_choose(four_bits condition, four yes, four no) {
 FOUR_INLINE four four_max(four a, four b) { return four_choose(a > b, a, b); }
 FOUR_INLINE four four_min(four a, four b) { return four_choose(a < b, a, b); }
 
+/* Not 0 where an element is infinite or not a number. */
+FOUR_INLINE four_bits four_not_finite(four a) {
+  const four_bits exponent = {0x7ff0000000000000, 0x7ff0000000000000, 0x7ff0000000000000,
+                              0x7ff0000000000000};
+  return ((four_bits)a & exponent) == exponent;
+}
+
+/* Rows become columns. */
+FOUR_INLINE void four_transpose(four *row) {
+  four a = __builtin_shufflevector(row[0], row[1], 0, 4, 2, 6);
+  four b = __builtin_shufflevector(row[0], row[1], 1, 5, 3, 7);
+  four c = __builtin_shufflevector(row[2], row[3], 0, 4, 2, 6);
+  four d = __builtin_shufflevector(row[2], row[3], 1, 5, 3, 7);
+  row[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  row[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  row[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  row[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
 FOUR_INLINE double four_sum(four a) { return (a[0] + a[1]) + (a[2] + a[3]); }
 FOUR_INLINE double four_largest(four a) {
   double first = a[0] > a[1] ? a[0] : a[1], second = a[2] > a[3] ? a[2] : a[3];

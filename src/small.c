@@ -57,6 +57,9 @@ typedef struct small {
   /* the present stage: its rows, those of them inside, and their factor */
   int *row, rows, *kept, kept_rows;
   double *panel, *inverse, *floor, *vector;
+  /* columns of A that are to be added up, and what they are to be multiplied by */
+  int *column, columns;
+  double *factor;
   int steps;
   int settles;    /* 0: active sets are known not to */
   places *memory; /* last time's places, or NULL */
@@ -88,11 +91,12 @@ INLINE double element(const lcplug_problem *p, int i, int j) {
 INLINE int take_arrays(small *s, lcplug_workspace *workspace) {
   size_t all = (size_t)s->problem->n, ld = (size_t)lcplug_panel_pad(s->problem->n);
   size_t square = (all + PANEL_PAD) * (ld + PANEL_PAD), line = ld + 2 * PANEL_PAD;
-  double *memory = TAKE(workspace, double, 2 * square + 13 * line);
-  int *indices = TAKE(workspace, int, 5 * all + (all + 3) / 4);
+  double *memory = TAKE(workspace, double, 2 * square + 14 * line);
+  int *indices = TAKE(workspace, int, 6 * all + (all + 3) / 4);
   if (!memory || !indices) return 0;
   double **lines[] = {&s->b,     &s->lo,     &s->hi,           &s->x,      &s->w,     &s->mu,    &s->scale,
-                      &s->floor, &s->vector, &s->free_inverse, &s->full_x, &s->full_w, &s->inverse};
+                      &s->floor, &s->vector, &s->free_inverse, &s->full_x, &s->full_w, &s->inverse,
+                      &s->factor};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++, memory += line) *lines[i] = memory;
   s->A = memory;
   s->panel = s->A + square;
@@ -101,7 +105,8 @@ INLINE int take_arrays(small *s, lcplug_workspace *workspace) {
   s->normal = indices + 2 * all;
   s->row = indices + 3 * all;
   s->kept = indices + 4 * all;
-  s->place = (unsigned char *)(indices + 5 * all);
+  s->column = indices + 5 * all;
+  s->place = (unsigned char *)(indices + 6 * all);
   return 1;
 }
 
@@ -146,22 +151,52 @@ INLINE int load_rows(small *s) {
   return !not_finite;
 }
 
-/* The rows that are left, as they are in A; `not_finite` is set if an element is not. */
-INLINE void load_matrix(small *s, uint64_t *not_finite) {
+/* Four elements of a row of which the columns are given; most of them follow each other. */
+INLINE four four_of_row(const double *a, const int *column) {
+  if (column[3] == column[0] + 3) return four_at(a + column[0]);
+  return (four){a[column[0]], a[column[1]], a[column[2]], a[column[3]]};
+}
+
+/* A square of four rows below the diagonal, and the one above it. */
+INLINE void load_square(small *s, int i, int j, four_bits *not_finite) {
   const lcplug_problem *p = s->problem;
   size_t ld = (size_t)s->ld;
-  for (int i = 0; i < s->n; i++) {
-    double *to = s->A + (size_t)i * ld, *mirror = s->A + i;
-    for (int j = 0; j <= i; j++) {
-      double value = s->frees ? element(p, s->caller_row[i], s->caller_row[j])
-                              : p->A[(size_t)i * p->stride + (size_t)j];
-      *not_finite |= lcplug_not_finite(value);
-      to[j] = value;
-      mirror[(size_t)j * ld] = value;
-    }
-    for (int j = s->n; j < s->ld; j++) to[j] = 0.0;
+  double *below = s->A + (size_t)j * ld + (size_t)i, *above = s->A + (size_t)i * ld + (size_t)j;
+  four row[4];
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; q++) {
+    row[q] = four_of_row(p->A + (size_t)s->caller_row[i + q] * p->stride, s->caller_row + j);
+    *not_finite |= four_not_finite(row[q]);
+    four_put(above + (size_t)q * ld, row[q]);
   }
+  four_transpose(row);
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; q++) four_put(below + (size_t)q * ld, row[q]);
+}
+
+/* The elements of row i from column j on. */
+INLINE void load_row_from(small *s, int i, int j, uint64_t *not_finite) {
+  const double *a = s->problem->A + (size_t)s->caller_row[i] * s->problem->stride;
+  for (; j <= i; j++) {
+    double value = a[s->caller_row[j]];
+    *not_finite |= lcplug_not_finite(value);
+    s->A[(size_t)i * (size_t)s->ld + (size_t)j] = s->A[(size_t)j * (size_t)s->ld + (size_t)i] = value;
+  }
+}
+
+/* The rows that are left, as they are in A; `not_finite` is set if an element is not. */
+INLINE void load_matrix(small *s, uint64_t *not_finite) {
+  four_bits in_squares = {0, 0, 0, 0};
+  int i = 0;
+  for (; i + 4 <= s->n; i += 4) {
+    for (int j = 0; j < i; j += 4) load_square(s, i, j, &in_squares);
+    for (int q = 0; q < 4; q++) load_row_from(s, i + q, i, not_finite);
+  }
+  for (; i < s->n; i++) load_row_from(s, i, 0, not_finite);
+  for (i = 0; i < s->n; i++)
+    for (int j = s->n; j < s->ld; j++) s->A[(size_t)i * (size_t)s->ld + (size_t)j] = 0.0;
   for (int j = s->n; j < s->ld; j++) s->b[j] = s->x[j] = s->w[j] = 0.0;
+  *not_finite |= (uint64_t)(in_squares[0] | in_squares[1] | in_squares[2] | in_squares[3]);
 }
 
 /* ---- free rows ------------------------------------------------------------------------------------ */
@@ -235,29 +270,42 @@ INLINE void recover_free_rows(small *s) {
 
 INLINE double diagonal(const small *s, int i) { return s->A[(size_t)i * (size_t)(s->ld + 1)]; }
 
+INLINE void list_column(small *s, int j, double factor) {
+  s->column[s->columns] = j;
+  s->factor[s->columns] = factor;
+  s->columns += factor != 0.0;
+}
+
 /* w of 4 * `fours` rows; several sums at a time, as each has to wait for its own last addition. */
-INLINE void set_w_of(small *s, int first, const int fours) {
+INLINE void add_to_w_of(small *s, int first, const int fours) {
   four sum[4];
 #pragma GCC unroll 4
-  for (int q = 0; q < fours; q++) sum[q] = -*(const four *)(s->b + first + 4 * q);
-  for (int k = 0; k < s->rows; k++) {
-    int j = s->row[k];
-    const double *column = s->A + (size_t)j * (size_t)s->ld + first;
-    double x = s->x[j];
+  for (int q = 0; q < fours; q++) sum[q] = four_at(s->w + first + 4 * q);
+  for (int k = 0; k < s->columns; k++) {
+    const double *column = s->A + (size_t)s->column[k] * (size_t)s->ld + first;
+    double factor = s->factor[k];
 #pragma GCC unroll 4
-    for (int q = 0; q < fours; q++) sum[q] += *(const four *)(column + 4 * q) * x;
+    for (int q = 0; q < fours; q++) sum[q] += four_at(column + 4 * q) * factor;
   }
 #pragma GCC unroll 4
-  for (int q = 0; q < fours; q++) *(four *)(s->w + first + 4 * q) = sum[q];
+  for (int q = 0; q < fours; q++) four_put(s->w + first + 4 * q, sum[q]);
+}
+
+/* w += what is listed. */
+INLINE void add_to_w(small *s) {
+  int i = 0;
+  for (; i + 16 <= s->ld; i += 16) add_to_w_of(s, i, 4);
+  if (s->ld - i == 12) add_to_w_of(s, i, 3);
+  else if (s->ld - i == 8) add_to_w_of(s, i, 2);
+  else if (s->ld - i == 4) add_to_w_of(s, i, 1);
 }
 
 /* w = S x - s on all rows; only rows of the stage have an x. */
 INLINE void set_w(small *s) {
-  int i = 0;
-  for (; i + 16 <= s->ld; i += 16) set_w_of(s, i, 4);
-  if (s->ld - i == 12) set_w_of(s, i, 3);
-  else if (s->ld - i == 8) set_w_of(s, i, 2);
-  else if (s->ld - i == 4) set_w_of(s, i, 1);
+  for (int i = 0; i < s->ld; i += 4) four_put(s->w + i, -four_at(s->b + i));
+  s->columns = 0;
+  for (int k = 0; k < s->rows; k++) list_column(s, s->row[k], s->x[s->row[k]]);
+  add_to_w(s);
 }
 
 /* Where x - w / S_ii says that row i is; multiplied by the diagonal, which saves a division. */
@@ -299,10 +347,9 @@ INLINE void remember(small *s) {
   s->memory->known |= 1 << s->stage;
 }
 
-/* Rows at a bound go there; the others are kept.  1 if any x moved. */
-INLINE int put_at_bounds(small *s) {
-  int moved = 0;
-  s->kept_rows = 0;
+/* Rows at a bound go there, and w follows; the others are kept. */
+INLINE void put_at_bounds(small *s) {
+  s->kept_rows = s->columns = 0;
   for (int k = 0; k < s->rows; k++) {
     int i = s->row[k];
     if (s->place[i] == INSIDE) {
@@ -310,10 +357,10 @@ INLINE int put_at_bounds(small *s) {
       continue;
     }
     double bound = s->place[i] == AT_LO ? s->lo[i] : s->hi[i];
-    moved |= s->x[i] != bound;
+    list_column(s, i, bound - s->x[i]);
     s->x[i] = bound;
   }
-  return moved;
+  if (s->columns) add_to_w(s);
 }
 
 /* The kept rows as a panel, with -w as the row below: the factorization does the forward
@@ -323,8 +370,10 @@ INLINE int factorize(small *s) {
   for (int c = 0; c < k; c++) {
     const double *from = s->A + (size_t)s->kept[c] * (size_t)s->ld;
     double *to = s->panel + (size_t)c * (size_t)ld;
-    for (int r = c; r < k; r++) to[r] = from[s->kept[r]];
-    for (int r = k; r < ld; r++) to[r] = 0.0;
+    int r = c & -PANEL_PAD; /* what is above the diagonal is not read */
+    for (; r + 4 <= k; r += 4) four_put(to + r, four_of_row(from, s->kept + r));
+    for (; r < k; r++) to[r] = from[s->kept[r]];
+    for (; r < ld; r++) to[r] = 0.0;
     to[padded] = -s->w[s->kept[c]];
     s->floor[c] = TINY_PIVOT * s->scale[s->kept[c]];
   }
@@ -360,8 +409,11 @@ INLINE double largest_inner_w(const small *s) {
 
 /* x of the rows inside for the present places; 0 if the matrix is singular. */
 INLINE int solve_inside(small *s, double unit) {
-  if (put_at_bounds(s)) set_w(s);
-  if (!s->kept_rows) return 1;
+  put_at_bounds(s);
+  if (!s->kept_rows) {
+    set_w(s);
+    return 1;
+  }
   if (!factorize(s)) return 0;
   add_correction(s);
   set_w(s);
@@ -500,13 +552,15 @@ INLINE void begin_second_stage(small *s) {
     int i = s->row[k], now = place_of(s, i);
     if (now != INSIDE) s->x[i] = now == AT_LO ? s->lo[i] : s->hi[i];
   }
+  s->rows = 0;
   for (int k = 0; k < s->n; k++) {
-    if (s->normal[k] < 0) continue;
-    double normal = s->x[s->normal[k]];
-    /* 0 * inf counts as 0 here: no normal force, no friction. */
-    s->hi[k] = normal == 0.0 || s->mu[k] == 0.0 ? 0.0 : fabs(s->mu[k] * normal);
-    s->lo[k] = -s->hi[k];
-    if (s->hi[k] > 0.0) s->row[s->rows++] = k;
+    if (s->normal[k] >= 0) {
+      double normal = s->x[s->normal[k]];
+      /* 0 * inf counts as 0 here: no normal force, no friction. */
+      s->hi[k] = normal == 0.0 || s->mu[k] == 0.0 ? 0.0 : fabs(s->mu[k] * normal);
+      s->lo[k] = -s->hi[k];
+    }
+    if (s->lo[k] < s->hi[k]) s->row[s->rows++] = k;
   }
 }
 
