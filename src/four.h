@@ -16,6 +16,12 @@ FOUR_INLINE four four_at(const double *p) { return *(const four *)p; }
 FOUR_INLINE void four_put(double *p, four v) { *(four *)p = v; }
 FOUR_INLINE four four_of(double value) { return (four){value, value, value, value}; }
 
+/* The elements at four ascending places, which mostly follow each other. */
+FOUR_INLINE four four_picked(const double *a, const int *at) {
+  if (at[3] == at[0] + 3) return four_at(a + at[0]);
+  return (four){a[at[0]], a[at[1]], a[at[2]], a[at[3]]};
+}
+
 /* condition: what a comparison of fours gives */
 FOUR_INLINE four four_choose(four_bits condition, four yes, four no) {
   return (four)((condition & (four_bits)yes) | (~condition & (four_bits)no));

@@ -151,12 +151,6 @@ INLINE int load_rows(small *s) {
   return !not_finite;
 }
 
-/* Four elements of a row of which the columns are given; most of them follow each other. */
-INLINE four four_of_row(const double *a, const int *column) {
-  if (column[3] == column[0] + 3) return four_at(a + column[0]);
-  return (four){a[column[0]], a[column[1]], a[column[2]], a[column[3]]};
-}
-
 /* A square of four rows below the diagonal, and the one above it. */
 INLINE void load_square(small *s, int i, int j, four_bits *not_finite) {
   const lcplug_problem *p = s->problem;
@@ -165,7 +159,7 @@ INLINE void load_square(small *s, int i, int j, four_bits *not_finite) {
   four row[4];
 #pragma GCC unroll 4
   for (int q = 0; q < 4; q++) {
-    row[q] = four_of_row(p->A + (size_t)s->caller_row[i + q] * p->stride, s->caller_row + j);
+    row[q] = four_picked(p->A + (size_t)s->caller_row[i + q] * p->stride, s->caller_row + j);
     *not_finite |= four_not_finite(row[q]);
     four_put(above + (size_t)q * ld, row[q]);
   }
@@ -371,7 +365,7 @@ INLINE int factorize(small *s) {
     const double *from = s->A + (size_t)s->kept[c] * (size_t)s->ld;
     double *to = s->panel + (size_t)c * (size_t)ld;
     int r = c & -PANEL_PAD; /* what is above the diagonal is not read */
-    for (; r + 4 <= k; r += 4) four_put(to + r, four_of_row(from, s->kept + r));
+    for (; r + 4 <= k; r += 4) four_put(to + r, four_picked(from, s->kept + r));
     for (; r < k; r++) to[r] = from[s->kept[r]];
     for (; r < ld; r++) to[r] = 0.0;
     to[padded] = -s->w[s->kept[c]];
