@@ -96,7 +96,7 @@ typedef struct run {
   bench_files files;
   bench_report report;
   bench_result *results;
-  bench_step step;
+  bench_step *steps;
   bench_failing *failing;
   bench_tally stepped, fresh;
 } run;
@@ -175,8 +175,8 @@ static int write_results(run *r) {
 /* What needs scenes, and is left out when the problems come from files. */
 static void run_scenes(run *r) {
   r->report.stepped = &r->stepped;
-  bench_whole_step(&r->options, &r->step);
-  r->report.step = &r->step;
+  r->report.step_count = bench_whole_steps(&r->options, &r->steps);
+  r->report.steps = r->steps;
   r->report.failing_count = bench_failing_scenes(&r->options, &r->failing);
   r->report.failing = r->failing;
   if (r->options.seeds < 1) return;

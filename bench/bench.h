@@ -43,7 +43,7 @@ typedef struct bench_options {
   X(850, "421-850", 20, 50, 50)                                                                    \
   X(1700, "851-1700", 100, 250, 30)                                                                \
   X(3000, "1701-3000", 300, 800, 10)                                                               \
-  X(INT_MAX, "> 3000", 1000, 2500, 2)
+  X(INT_MAX, "> 3000", 1000, 2500, 10)
 
 typedef struct bench_class {
   int most;
@@ -170,12 +170,16 @@ int bench_upstream_calls(int n);
 /* ---- whole scenes ---------------------------------------------------------------------------- */
 
 typedef struct bench_step {
-  int n, contacts;
+  const char *kind;
+  int size;
+  double cfm;
+  int steps; /* until it has about 2800 rows, at most */
+  int n;
   double solved, nothing; /* seconds of a dWorldStep, medians */
 } bench_step;
 
-/* One step of a pile of about 2800 rows, with our solver and with none. */
-void bench_whole_step(const bench_options *options, bench_step *step);
+/* Steps with about 2800 rows, with our solver and with none; returns how many kinds of them. */
+int bench_whole_steps(const bench_options *options, bench_step **rows);
 
 typedef struct bench_failing {
   const char *kind;
@@ -200,7 +204,8 @@ typedef struct bench_report {
   const bench_result *results;
   int count;
   int untimed;              /* problems that the budget left without upstream */
-  const bench_step *step;   /* NULL: not run */
+  const bench_step *steps;  /* step_count of them */
+  int step_count;
   const bench_failing *failing;
   int failing_count;
   const bench_tally *stepped, *fresh; /* the planned scenes, random ones; NULL: not run */

@@ -54,7 +54,10 @@ static const plan plans[] = {
 enum { PLANS = sizeof plans / sizeof *plans };
 
 static const plan large_plans[] = {
-    {"boxes", 300, 1, 210}, {"mixed", 540, 1, 210}, {"wall", 14, 1, 10}};
+    {"boxes", 300, 2, 210},    {"boxes", 360, 1, 230},    {"mixed", 460, 2, 220},
+    {"mixed", 540, 1, 210},    {"capsules", 480, 2, 240}, {"capsules", 560, 1, 240},
+    {"spheres", 600, 1, 210},  {"ragdoll", 40, 1, 250},   {"wall", 12, 2, 8},
+    {"wall", 14, 1, 8},        {"pyramid", 15, 2, 8}};
 enum { LARGE_PLANS = sizeof large_plans / sizeof *large_plans };
 
 static const struct {

@@ -49,30 +49,46 @@ static void step_both_ways(scene *s, pose *poses, double *nothing, double *solve
   *solved = step_with(s, bench_swap());
 }
 
-void bench_whole_step(const bench_options *options, bench_step *step) {
-  enum { SAMPLES = 9, ROWS = 2800, MOST_STEPS = 300 };
+static bench_step whole_steps[] = {
+    {.kind = "mixed", .size = 380, .cfm = 1e-10, .steps = 300},
+    {.kind = "mixed", .size = 380, .cfm = 1e-5, .steps = 300},
+    {.kind = "wall", .size = 10, .cfm = 1e-10, .steps = 10},
+    {.kind = "pyramid", .size = 14, .cfm = 1e-10, .steps = 10},
+};
+enum { WHOLE_STEPS = sizeof whole_steps / sizeof *whole_steps };
+
+static void run_whole_step(const bench_options *options, bench_step *row) {
+  enum { SAMPLES = 9, ROWS = 2800 };
   double nothing[SAMPLES], solved[SAMPLES];
   scene_config config = scene_config_default();
-  config.kind = "mixed";
-  config.size = 380;
-  progress_begin("one whole step", MOST_STEPS + SAMPLES);
+  config.kind = row->kind;
+  config.size = row->size;
+  config.cfm = row->cfm;
   scene *s = bench_need(scene_create(&config));
   pose *poses = bench_need(calloc((size_t)scene_bodies(s), sizeof *poses));
-  for (int k = 0, n = 0; k < MOST_STEPS && n < ROWS; k++) {
+  for (int k = 0, n = 0; k < row->steps && n < ROWS; k++) {
     bench_tally_begin(options);
-    snprintf(bench_tallied.scene, sizeof bench_tallied.scene, "%s%d", config.kind, config.size);
+    snprintf(bench_tallied.scene, sizeof bench_tallied.scene, "%s%d", row->kind, row->size);
     step_with(s, bench_native);
     n = bench_tallied.most_rows;
-    progress_add(1);
   }
   for (int k = 0; k < SAMPLES; k++) step_both_ways(s, poses, &nothing[k], &solved[k]);
-  *step = (bench_step){.n = bench_tallied.most_rows,
-                       .contacts = scene_contacts(s),
-                       .solved = bench_median(solved, SAMPLES),
-                       .nothing = bench_median(nothing, SAMPLES)};
+  row->n = bench_tallied.most_rows;
+  row->solved = bench_median(solved, SAMPLES);
+  row->nothing = bench_median(nothing, SAMPLES);
   free(poses);
   scene_free(s);
+}
+
+int bench_whole_steps(const bench_options *options, bench_step **rows) {
+  progress_begin("whole steps", WHOLE_STEPS);
+  for (int i = 0; i < WHOLE_STEPS; i++) {
+    run_whole_step(options, &whole_steps[i]);
+    progress_add(1);
+  }
   progress_end();
+  *rows = whole_steps;
+  return WHOLE_STEPS;
 }
 
 /* ---- scenes that upstream gives up ----------------------------------------------------------- */
