@@ -215,14 +215,15 @@ diff_problem *bench_problem_read(const char *path) {
   return p;
 }
 
-/* The size stands in the header of both formats, after eight bytes of magic. */
+/* The size stands in the header: of a record at byte 16, in older captures right behind the magic. */
 static int rows_of_file(const char *path) {
-  unsigned char head[12] = {0};
+  unsigned char head[20] = {0};
   FILE *f = fopen(path, "rb");
   size_t got = f ? fread(head, 1, sizeof head, f) : 0;
   if (f) fclose(f);
   if (got < sizeof head || memcmp(head, "LCP", 3)) return -1;
-  return head[8] | head[9] << 8 | head[10] << 16 | (head[11] & 127) << 24;
+  const unsigned char *n = memcmp(head, "LCPCAP01", 8) ? head + 16 : head + 8;
+  return n[0] | n[1] << 8 | n[2] << 16 | (n[3] & 127) << 24;
 }
 
 static int is_record(const struct dirent *entry) {
