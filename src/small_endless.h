@@ -1,7 +1,8 @@
 /* small_endless.h - small problems whose friction has no limit, for any friction model but ode.
  *
- * The same boxes as lcplug_exact_endless has (exact.h), each solved by the short ways: a friction
- * row that holds is free, one that does not is no row at all. */
+ * Friction that holds every contact, those that open among them, is a box whose friction rows are free:
+ * it always has an answer, and the short ways find it.  Friction that holds only those that press is the
+ * one to be preferred, where it exists: that is small_cones.h. */
 #ifndef LCPLUG_SMALL_ENDLESS_H
 #define LCPLUG_SMALL_ENDLESS_H
 
@@ -9,18 +10,12 @@
 
 #include "workspace.h"
 
-typedef enum endless {
-  ENDLESS_UNSOLVED, /* the short ways will not have it */
-  ENDLESS_HELD,     /* friction holds contacts that open, too */
-  ENDLESS_STRICT    /* only those that press */
-} endless;
-
 /* A short way to the answer for friction=ode; 1 when solved. */
 typedef int short_way(lcplug_workspace *workspace, const lcplug_problem *problem,
                       lcplug_solution *solution, lcplug_info *info);
 
-/* x in the caller's order; adds up what it took. */
-endless lcplug_small_endless(const lcplug_problem *problem, short_way *solve, double *x,
-                             int *factorizations, lcplug_workspace *workspace);
+/* x in the caller's order; adds up what it took.  0 where the short ways will not have it. */
+int lcplug_small_endless(const lcplug_problem *problem, short_way *solve, double *x,
+                         int *factorizations, lcplug_workspace *workspace);
 
 #endif

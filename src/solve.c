@@ -19,6 +19,7 @@
 #include "places.h"
 #include "problem.h"
 #include "settings.h"
+#include "short_cones.h"
 #include "small.h"
 #include "small_cones.h"
 #include "small_endless.h"
@@ -71,6 +72,8 @@ typedef struct job {
   lcplug_solver solver; /* whose answer it is */
   model model;     /* of the last stage */
   places *memory;  /* reuse=1: last time's places */
+  nearby_answer nearby; /* cones: the answer to friction=ode */
+  int is_judged;   /* Ax and the residual are those of x */
   double *bound;   /* friction=ode: frozen bounds */
   double *x, *Ax;  /* in solver order */
   iteration it;
@@ -252,6 +255,10 @@ static int is_small(const lcplug_problem *p) {
          p->stride >= (size_t)p->n && p->A && p->b && p->b_step && p->bounds_step && !p->full && !p->x0;
 }
 
+static double cone_tolerance(const lcplug_settings *s) {
+  return s->tol > 0.0 ? s->tol : s->solver == LCPLUG_AUTO ? CONE_TOLERANCE : solvers[s->solver].tol;
+}
+
 /* The shortest way for friction=ode that will have the problem; 0 if none has solved it. */
 static int solve_small(lcplug_workspace *workspace, const lcplug_problem *p, lcplug_solution *solution,
                        lcplug_info *info) {
@@ -260,40 +267,52 @@ static int solve_small(lcplug_workspace *workspace, const lcplug_problem *p, lcp
   return tiny == 1 || lcplug_small_solve(workspace, p, tol, tiny == 0, NULL, solution, info);
 }
 
-/* Where friction has no limit boxes are all that there is to solve. */
-static void run_small_endless(job *j, double *x) {
+static void settle_small_cones(job *j, small_cones *cones, const double *start) {
+  lcplug_small_cones_settle(cones, start, &j->it, j->Ax);
+  j->is_judged = j->it.status == LCPLUG_SOLVED;
+  if (j->it.status != LCPLUG_TIME_LIMIT || j->it.residual < INFINITY) return;
+  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) j->it.status = LCPLUG_TIME_LIMIT;
+}
+
+/* Where friction has no limit, and no answer was found in which it holds those that press and no other
+ * contact: every contact is held.  If that does not lead to one after all it is the answer. */
+static void run_small_endless(job *j, small_cones *cones, double *x, double *start) {
   const layout *l = &j->layout;
-  endless found =
-      lcplug_small_endless(j->problem, solve_small, x, &j->it.factorizations, j->workspace);
-  if (found == ENDLESS_UNSOLVED) return;
-  for (int i = 0; i < l->n; i++) j->x[i] = x[l->row[i]];
-  if (found == ENDLESS_HELD) lcplug_exact_press_held(l, &j->model, j->x);
-  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace))
-    j->it.status = LCPLUG_STALLED;
+  int found = lcplug_small_endless(j->problem, solve_small, x, &j->it.factorizations, j->workspace);
+  if (!found) return;
+  for (int i = 0; i < l->n; i++) start[i] = x[l->row[i]];
+  if (cones) settle_small_cones(j, cones, start);
+  if (is_over(j)) return;
+  memcpy(j->x, start, (size_t)l->n * sizeof *start);
+  lcplug_exact_press_held(l, &j->model, j->x);
+  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) j->it.status = LCPLUG_STALLED;
 }
 
 /* Friction=ode is quickly solved.  Where nothing slides its answer is right for cones too, and else
  * it is near one.  The status says whether that was enough. */
 static lcplug_error run_small_cones(job *j) {
-  lcplug_info info;
-  lcplug_solution nearby = {.x = TAKE(j->workspace, double, j->layout.n)};
+  small_cones *cones;
   double *start = TAKE(j->workspace, double, j->layout.n);
-  if (!nearby.x || !start) return LCPLUG_ERROR_MEMORY;
+  if (!start) return LCPLUG_ERROR_MEMORY;
   j->it.status = LCPLUG_STALLED;
-  if (!solve_small(j->workspace, j->problem, &nearby, &info)) return LCPLUG_OK;
+  if (j->nearby.known < 1) return LCPLUG_OK;
   lcplug_error error = lcplug_operator_dense(&j->op, j->problem, &j->layout, j->workspace);
   if (!error)
     error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
                                j->bound, j->workspace);
   if (error) return error;
-  for (int i = 0; i < j->layout.n; i++) start[i] = j->x[i] = nearby.x[j->layout.row[i]];
+  for (int i = 0; i < j->layout.n; i++) start[i] = j->x[i] = j->nearby.x[j->layout.row[i]];
   j->matrix = LCPLUG_MATRIX_DENSE;
-  j->it.iterations = info.iterations;
-  j->it.factorizations = info.factorizations;
-  if (lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
-  if (lcplug_exact_is_endless(&j->layout)) run_small_endless(j, nearby.x);
-  return is_over(j) ? LCPLUG_OK
-                    : lcplug_small_cones_solve(&j->model, start, &j->it, j->workspace);
+  j->it.iterations = j->nearby.info.iterations;
+  j->it.factorizations = j->nearby.info.factorizations;
+  if (j->nearby.judged) j->it.residual = INFINITY; /* of no use, and nobody asks how much of none */
+  else if (lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
+  j->it.status = LCPLUG_STALLED;
+  error = lcplug_small_cones_begin(&j->model, &cones, j->workspace);
+  if (!error && cones) settle_small_cones(j, cones, start);
+  if (!error && !is_over(j) && lcplug_exact_is_endless(&j->layout))
+    run_small_endless(j, cones, j->nearby.x, start);
+  return error;
 }
 
 /* The same for problems that are not small, where boxes are not solved as quickly: what takes
@@ -331,9 +350,9 @@ static lcplug_error run_general_newton(job *j, int boxes_first) {
 static lcplug_error run_newton(job *j) {
   int is_auto = j->settings->solver == LCPLUG_AUTO;
   int cones = last_stage(j->settings->friction) >= STAGE_CONE;
-  int small = cones && !j->as_given && is_small(j->problem) && j->settings->matrix != LCPLUG_MATRIX_SPARSE;
+  int small = cones && j->nearby.known;
   lcplug_error error = LCPLUG_OK;
-  if (is_auto && cones && j->settings->tol == 0.0) j->it.tol = CONE_TOLERANCE;
+  if (cones) j->it.tol = cone_tolerance(j->settings);
   if (small) error = run_small_cones(j);
   if (!error && !(small && is_over(j))) {
     if (small) set_guess(j);
@@ -342,7 +361,7 @@ static lcplug_error run_newton(job *j) {
     error = run_general_newton(j, boxes_first);
     if (!error && is_auto) error = sweep_after(j);
   }
-  if (!error) judge(j);
+  if (!error && !j->is_judged) judge(j);
   return error;
 }
 
@@ -415,7 +434,22 @@ lcplug_info lcplug_info_default(void) { return (lcplug_info){.api = INFO_API}; }
 /* Whether the short ways may be tried before anything else. */
 static int is_short(const lcplug_problem *p, const lcplug_settings *s) {
   return is_small(p) && (s->solver == LCPLUG_AUTO || s->solver == LCPLUG_EXACT) &&
-         s->friction == LCPLUG_FRICTION_ODE && s->matrix != LCPLUG_MATRIX_SPARSE;
+         s->matrix != LCPLUG_MATRIX_SPARSE;
+}
+
+/* Cones begin with the answer to friction=ode; 1 where they end with it. */
+static int solve_short_cones(lcplug_workspace *workspace, const lcplug_problem *p, const lcplug_settings *s,
+                             nearby_answer *nearby, lcplug_solution *solution, lcplug_info *info) {
+  double *memory = TAKE(workspace, double, 2 * p->n);
+  if (!memory) return 0;
+  nearby->x = memory, nearby->w = memory + p->n;
+  lcplug_solution found = {.x = nearby->x, .w = nearby->w};
+  workspace_mark mark = lcplug_mark(workspace);
+  nearby->known = solve_small(workspace, p, &found, &nearby->info) ? 1 : -1;
+  lcplug_release(workspace, mark);
+  if (nearby->known < 0) return 0;
+  int coulomb = s->friction == LCPLUG_FRICTION_COULOMB;
+  return lcplug_short_cones(p, coulomb, cone_tolerance(s), nearby, solution, info);
 }
 
 /* The shape of a problem is read before it is checked as a whole. */
@@ -438,7 +472,9 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
   lcplug_error error = LCPLUG_OK;
   double tol = settings->tol > 0.0 ? settings->tol : solvers[LCPLUG_EXACT].tol;
   double started = settings->timing || settings->time_limit > 0.0 ? lcplug_now() : 0.0;
-  int small = is_short(problem, settings);
+  int is_ode = settings->friction == LCPLUG_FRICTION_ODE;
+  int short_one = is_short(problem, settings), small = short_one && is_ode;
+  nearby_answer nearby = {.known = 0};
   int most = settings->reuse ? TINY_MOST_IF_REUSED : TINY_MOST_ROWS;
   int tiny = small && problem->n <= most ? lcplug_tiny_solve(problem, tol, solution, info) : 0;
   int solved = tiny == 1;
@@ -449,9 +485,11 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
     solved = lcplug_small_solve(workspace, problem, tol, tiny == 0, memory, solution, info);
     lcplug_workspace_reset(workspace);
   }
+  if (short_one && last_stage(settings->friction) >= STAGE_CONE)
+    solved = solve_short_cones(workspace, problem, settings, &nearby, solution, info);
   if (!solved) {
-    job j = {
-        .workspace = workspace, .problem = problem, .settings = settings, .memory = memory};
+    job j = {.workspace = workspace, .problem = problem, .settings = settings, .memory = memory,
+             .nearby = nearby};
     error = run_job(&j, solution, info, started);
     lcplug_workspace_reset(workspace);
   }

@@ -672,6 +672,49 @@ START_TEST(newton_steps_lead_downhill) {
 }
 END_TEST
 
+/* The short ways judge by themselves: what they say of an answer is what the model says of it, and their
+ * number of factorizations tells that they were taken. */
+START_TEST(small_answers_are_judged_as_the_model_does) {
+  const double mus[] = {0.1, 0.5, 1.0, INFINITY};
+  rng r = {4711};
+  for (int k = 0; k < 400; k++) {
+    int contacts = 1 + k % 12;
+    instance *p = instance_contacts(&r, contacts, 1 + contacts / 2, k % 2 ? 1e-5 : 1e-2, mus[k % 4], mus[k % 4]);
+    for (size_t m = 0; m < 2; m++) {
+      lcplug_settings s = settings_for(LCPLUG_AUTO, cones[m]);
+      lcplug_info info = instance_solve(p, &s);
+      ck_assert_int_eq(info.status, LCPLUG_SOLVED);
+      double residual = instance_residual(p, cones[m]);
+      ck_assert_msg(fabs(info.residual - residual) <= 1e-6 * residual + 1e-12, "%d, friction %d: %g and %g", k,
+                    cones[m], info.residual, residual);
+    }
+    instance_free(p);
+  }
+}
+END_TEST
+
+/* A body that slides straight ahead on one contact, whatever the coupling of its rows: force on the edge of
+ * the cone and against the slip, and no step more than one beyond friction=ode. */
+START_TEST(one_contact_slides_in_one_step) {
+  rng r = {99};
+  int slid = 0;
+  for (int k = 0; k < 500; k++) {
+    instance *p = instance_contacts(&r, 1, 1, 1e-6, 0.4, 0.4);
+    lcplug_settings ode = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_ODE);
+    lcplug_settings s = settings_for(LCPLUG_AUTO, LCPLUG_FRICTION_COULOMB);
+    int before = instance_solve(p, &ode).factorizations;
+    lcplug_info info = instance_solve(p, &s);
+    ck_assert_int_eq(info.status, LCPLUG_SOLVED);
+    ck_assert_double_le(info.residual, 1e-12);
+    ck_assert_double_le(instance_conditions(p, LCPLUG_FRICTION_COULOMB), 1e-7);
+    slid += info.factorizations == before + 1;
+    ck_assert_int_le(info.factorizations, before + 20);
+    instance_free(p);
+  }
+  ck_assert_int_ge(slid, 50);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("cones");
   TCase *paper = support_case(suite, "on paper"), *random = support_case(suite, "random");
@@ -682,6 +725,8 @@ int main(void) {
   tcase_add_test(paper, no_friction_and_endless_friction);
   tcase_add_test(paper, rolling_rows);
   tcase_add_test(random, elliptic_cones);
+  tcase_add_test(random, small_answers_are_judged_as_the_model_does);
+  tcase_add_test(random, one_contact_slides_in_one_step);
   tcase_add_loop_test(random, cones_among_joints, 0, 2);
   tcase_add_loop_test(random, piles, 0, 4);
   tcase_add_test(random, w_is_what_apgd_finds);
