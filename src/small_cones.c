@@ -365,9 +365,13 @@ INLINE void fill_single(reduction *r, int j) {
   int S = r->singles, ld = r->panel_ld, coulomb = r->m->coulomb;
   const double *v = r->A + r->single[j] * r->ld;
   double *low = r->lower + j * ld, *up = r->upper + j * ld;
-  for (int i = j; i < S; i++) low[i] = v[r->single[i]];
-  if (!r->symmetric)
-    for (int i = j + 1; i < S; i++) up[i] = low[i];
+  int i = j & -WIDTH; /* what is above the diagonal is not read */
+  for (; i + WIDTH <= S; i += WIDTH) {
+    four picked = four_picked(v, r->single + i);
+    four_put(low + i, picked);
+    if (!r->symmetric) four_put(up + i, picked);
+  }
+  for (; i < S; i++) low[i] = up[i] = v[r->single[i]];
   for (int l = 0; l < r->pairs; l++) {
     const pair *p = &r->pair[l];
     double force = by_force(p, v + p->row), across = by_across(p, v + p->row);
