@@ -16,15 +16,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "cone_interior.h"
 #include "mend.h"
 #include "path.h"
 
 enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
 enum { FEW_BEND_STEPS = 300, SHORT_BENDS = 400 };
+enum { INSIDE_CONE_STEPS = 40, INSIDE_STEPS = 600 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
 static const double GOOD_GUESS = 0.5, WARM_EPS = 0.01;
+/* A guess that leaves less than this is worth a hasty try; an interior point that does, more pains. */
+static const double NEARBY = 0.1, NEARLY_INSIDE = 1e-4;
 /* The stiffness of the first, hasty try, of the next one, and of more that large problems get. */
 static const double STIFF = 1.0, SOFT = 0.1, other_softness[] = {0.3, 0.03};
 /* So many sets have other stiffnesses tried, and their steps damped: that pays where some body
@@ -159,8 +163,33 @@ static int solve_by_pulls(path *p, double stiffness, double first, int bend_step
   return 0;
 }
 
+/* From a point inside: softly, and mending what jams. */
+static int finish(path *p) {
+  manner how = {.steps = MENDED_STEPS, .fastest = FASTEST, .gives_up = 1};
+  if (lcplug_may_mend(p)) how.mend = mend;
+  p->smooth.stiffness = SOFT;
+  p->smooth.exact = p->m->coulomb;
+  return lcplug_path_follow(p, how);
+}
+
+/* The best answer is pulled upon if not much is left. */
+static int solve_inside(path *p, point *start) {
+  lcplug_point_copy(start, &p->now, p->m->n);
+  int steps = p->m->coulomb ? INSIDE_STEPS : INSIDE_CONE_STEPS;
+  if (lcplug_cone_interior(p, steps, finish, p->workspace)) return 1;
+  if (p->it->residual < NEARLY_INSIDE && solve_by_pulls(p, SOFT, PULL, 0)) return 1;
+  lcplug_point_copy(&p->now, start, p->m->n);
+  return 0;
+}
+
 static void solve(path *p, point *start) {
-  if (solve_strictly(p, start) || solve_hastily(p, start) || solve_softly(p, start)) return;
+  if (lcplug_may_go_inside(p)) {
+    if (p->it->residual < NEARBY && solve_hastily(p, start)) return;
+    if (solve_inside(p, start)) return;
+  } else if (solve_strictly(p, start) || solve_hastily(p, start)) {
+    return;
+  }
+  if (solve_softly(p, start)) return;
   int singular = lcplug_path_is_singular(p);
   if (solve_softly_again(p, start, singular)) return;
   double before = p->it->residual;
