@@ -155,12 +155,13 @@ static double longest(const inside *a, const double *d, double gap, int rows) {
 }
 
 double lcplug_pair_spread(cone_pair *c, const double *dx) {
-  double H[9], slip[3];
-  fill_scaling(c, H);
+  double slip[3], k = 1.0 / (c->eta * c->eta);
   c->dy[0] = c->sign * dx[c->first];
   for (int i = 1; i < 3; i++) c->dy[i] = i < c->rows ? c->g[i] * dx[c->first + i] : 0.0;
-  for (int i = 0; i < 3; i++)
-    c->dz[i] = c->t[i] - (H[3 * i] * c->dy[0] + dot_t(H + 3 * i, c->dy));
+  /* H dy, the product u dy first: it is small where u is large */
+  double along = 2.0 * (c->turn[0] * c->dy[0] - dot_t(c->turn, c->dy));
+  c->dz[0] = c->t[0] - k * (along * c->turn[0] - c->dy[0]);
+  for (int i = 1; i < 3; i++) c->dz[i] = c->t[i] - k * (c->dy[i] - along * c->turn[i]);
   c->dy_gap = gap_along(&c->y, c->dy);
   c->dz_gap = gap_along(&c->z, c->dz);
   if (c->slides) {
