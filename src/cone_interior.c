@@ -121,12 +121,12 @@ static void look_around(interior *v) {
 
 static void factor(interior *v) {
   path *p = v->p;
-  double block[SET_MOST_ROWS * SET_MOST_ROWS];
+  double elements[SET_MOST_ROWS * SET_MOST_ROWS];
   lcplug_lu_load(&p->matrix, p->symmetric && !v->m->coulomb);
   FOR_PAIRS(v, c) {
     lcplug_pair_scale(c, v->m->coulomb);
-    lcplug_pair_block(c, block);
-    lcplug_lu_add_block(&p->matrix, c->first, c->rows, block);
+    lcplug_pair_block(c, elements);
+    lcplug_lu_add_block(&p->matrix, c->first, c->rows, elements);
   }
   lcplug_lu_add_diagonal(&p->matrix, fmax(TRACE, v->drag), p->diagonal);
   lcplug_lu_add_diagonal(&p->matrix, 1.0, v->fixed);

@@ -101,12 +101,12 @@ static void fill_scaling(const cone_pair *c, double *H) {
   H[0] -= k, H[4] += k, H[8] += k;
 }
 
-void lcplug_pair_block(const cone_pair *c, double *block) {
+void lcplug_pair_block(const cone_pair *c, double *elements) {
   double H[9];
   fill_scaling(c, H);
   if (c->slides) slip_row(c, H);
   for (int i = 0; i < c->rows; i++)
-    for (int j = 0; j < c->rows; j++) block[i * c->rows + j] = c->g[i] * c->g[j] * H[3 * i + j];
+    for (int j = 0; j < c->rows; j++) elements[i * c->rows + j] = c->g[i] * c->g[j] * H[3 * i + j];
 }
 
 /* ---- a step -------------------------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ double lcplug_pair_middle(const cone_pair *c);
 
 /* H at this y and z; its block of dw/dx, row-major. */
 void lcplug_pair_scale(cone_pair *c, int exact);
-void lcplug_pair_block(const cone_pair *c, double *block);
+void lcplug_pair_block(const cone_pair *c, double *elements);
 
 /* t for y o z = target e; adds what follows for w to `right`.  second_order: as the last step says. */
 void lcplug_pair_wish(cone_pair *c, double target, int second_order, double *right);
