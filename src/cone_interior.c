@@ -197,15 +197,19 @@ static int observe(interior *v) {
 }
 
 /* The square of eps (smooth.h) is what y o z is here. */
-static int ask_to_finish(interior *v) {
+static void leave_to_path(interior *v, double rounder) {
   path *p = v->p;
   size_t bytes = (size_t)v->m->n * sizeof *v->x;
-  if (v->finishes-- <= 0) return 0;
   memcpy(p->now.x, v->x, bytes);
   memcpy(p->now.Ax, v->Ax, bytes);
-  p->now.eps = p->smooth.unit * ROUNDER * sqrt(v->mean / v->first);
+  p->now.eps = p->smooth.unit * rounder * sqrt(v->mean / v->first);
+}
+
+static int ask_to_finish(interior *v) {
+  if (v->finishes-- <= 0) return 0;
+  leave_to_path(v, ROUNDER);
   v->asked = v->mean;
-  return v->finish(p);
+  return v->finish(v->p);
 }
 
 /* ---- pseudo-time --------------------------------------------------------------------------------- */
@@ -264,7 +268,10 @@ int lcplug_cone_interior(path *p, int steps, cone_finish *finish, lcplug_workspa
     look_around(&v);
     if (!step) v.first = v.mean;
     if (!(v.mean > 0.0 && v.mean < INFINITY)) return 0;
-    if (is_time_to_look(&v, step) && observe(&v)) return 1;
+    if (is_time_to_look(&v, step) && observe(&v)) {
+      leave_to_path(&v, 1.0);
+      return 1;
+    }
     if (v.relaxing && is_at_rest(&v)) end_to_relax(&v);
     if (v.relaxing > LONG) {
       v.relaxing = 1;

@@ -176,6 +176,8 @@ static int finish(path *p) {
 static int solve_inside(path *p, point *start) {
   lcplug_point_copy(start, &p->now, p->m->n);
   int steps = p->m->coulomb ? INSIDE_STEPS : INSIDE_CONE_STEPS;
+  p->smooth.stiffness = STIFF;
+  p->smooth.exact = p->m->coulomb;
   if (lcplug_cone_interior(p, steps, finish, p->workspace)) return 1;
   if (p->it->residual < NEARLY_INSIDE && solve_by_pulls(p, SOFT, PULL, 0)) return 1;
   lcplug_point_copy(&p->now, start, p->m->n);
