@@ -22,7 +22,7 @@
 
 enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
 enum { FEW_BEND_STEPS = 300, SHORT_BENDS = 400 };
-enum { INSIDE_CONE_STEPS = 40, INSIDE_STEPS = 600 };
+enum { INSIDE_CONE_STEPS = 40, INSIDE_STEPS = 1200 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
@@ -184,15 +184,19 @@ static int solve_inside(path *p, point *start) {
   return 0;
 }
 
+/* Where A is singular what is inside has no middle: forces without bound do nothing. */
+static int solve_quickly(path *p, point *start, int *singular) {
+  int inside = lcplug_may_go_inside(p);
+  if (solve_strictly(p, start)) return 1;
+  if ((!inside || p->it->residual < NEARBY) && solve_hastily(p, start)) return 1;
+  *singular = lcplug_path_is_singular(p);
+  if (inside && !*singular) return solve_inside(p, start);
+  return inside && p->it->residual >= NEARBY && solve_hastily(p, start);
+}
+
 static void solve(path *p, point *start) {
-  if (lcplug_may_go_inside(p)) {
-    if (p->it->residual < NEARBY && solve_hastily(p, start)) return;
-    if (solve_inside(p, start)) return;
-  } else if (solve_strictly(p, start) || solve_hastily(p, start)) {
-    return;
-  }
-  if (solve_softly(p, start)) return;
-  int singular = lcplug_path_is_singular(p);
+  int singular;
+  if (solve_quickly(p, start, &singular) || solve_softly(p, start)) return;
   if (solve_softly_again(p, start, singular)) return;
   double before = p->it->residual;
   if (singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
