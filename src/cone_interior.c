@@ -49,7 +49,7 @@ typedef struct interior {
 
 #define FOR_PAIRS(v, c) for (cone_pair *c = (v)->pair; c < (v)->pair + (v)->pairs; c++)
 
-/* ---- the start ----------------------------------------------------------------------------------- */
+/* ---- the start ------------------------------------------------------------------------------- */
 
 static int take_vectors(interior *v, lcplug_workspace *workspace) {
   double **vectors[] = {&v->x, &v->Ax, &v->r, &v->dx, &v->fixed};
@@ -102,7 +102,7 @@ int lcplug_may_go_inside(const path *p) {
   return !p->smooth.rough;
 }
 
-/* ---- a step -------------------------------------------------------------------------------------- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 /* r and m. */
 static void look_around(interior *v) {
@@ -180,7 +180,7 @@ static double find_mehrotra_step(interior *v) {
   return best < JAMMED ? 0.0 : find_step(v, part * v->mean, second_order);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* An answer costs a product to judge. */
 static int is_time_to_look(const interior *v, int step) {
@@ -212,7 +212,7 @@ static int ask_to_finish(interior *v) {
   return v->finish(v->p);
 }
 
-/* ---- pseudo-time --------------------------------------------------------------------------------- */
+/* ---- pseudo-time ----------------------------------------------------------------------------- */
 
 static void begin_to_relax(interior *v) {
   v->relaxing = 1;

@@ -11,7 +11,7 @@ static double length_t(const double *a) { return sqrt(dot_t(a, a)); }
 
 static double determinant(const inside *a) { return a->gap * (2.0 * a->v[0] - a->gap); }
 
-/* ---- the start ----------------------------------------------------------------------------------- */
+/* ---- the start ------------------------------------------------------------------------------- */
 
 cone_pair lcplug_pair_of_cone(const force_set *set) {
   return (cone_pair){.first = set->first, .rows = set->rows, .sign = 1.0,
@@ -44,7 +44,7 @@ double lcplug_pair_middle(const cone_pair *c) {
   return sqrt(determinant(&c->y)) * sqrt(determinant(&c->z));
 }
 
-/* ---- the scaling --------------------------------------------------------------------------------- */
+/* ---- the scaling ----------------------------------------------------------------------------- */
 
 /* H^1/2 q (sign 1) and H^-1/2 q (sign -1), but for eta. */
 static void turn(const cone_pair *c, double sign, const double *q, double *out) {
@@ -109,7 +109,7 @@ void lcplug_pair_block(const cone_pair *c, double *elements) {
     for (int j = 0; j < c->rows; j++) elements[i * c->rows + j] = c->g[i] * c->g[j] * H[3 * i + j];
 }
 
-/* ---- a step -------------------------------------------------------------------------------------- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 void lcplug_pair_second_order(cone_pair *c) {
   const double *l = c->middle;

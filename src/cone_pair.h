@@ -62,7 +62,8 @@ double lcplug_pair_middle(const cone_pair *c);
 void lcplug_pair_scale(cone_pair *c, int exact);
 void lcplug_pair_block(const cone_pair *c, double *elements);
 
-/* t for y o z = target e; adds what follows for w to `right`.  second_order: as the last step says. */
+/* t for y o z = target e; adds what follows for w to `right`.  second_order: as the last step
+ * says. */
 void lcplug_pair_wish(cone_pair *c, double target, int second_order, double *right);
 void lcplug_pair_second_order(cone_pair *c);
 

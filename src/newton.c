@@ -1,6 +1,9 @@
-/* newton.c - Newton's method along a path of smoothed conditions; see path.h.
+/* newton.c - friction cones: an interior point (cone_interior.h), then Newton's method along a path
+ * of smoothed conditions; see path.h.
  *
- * Every step costs one factorization.  For friction=cone, whose problem is convex, the path
+ * Every step costs one factorization.  The interior point comes first unless there is a good guess,
+ * and asks the path to finish what it has begun.  What follows is for problems that it does not
+ * solve, or that are not for it.  For friction=cone, whose problem is convex, the path
  * leads to the answer.  Exact Coulomb friction and pyramids are not convex, and their path may
  * turn back.  Where that happens at a few contacts these are mended by themselves (mend.h), and
  * most problems are solved by a hasty try.  For the others, in this order,
@@ -22,7 +25,7 @@
 
 enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
 enum { FEW_BEND_STEPS = 300, SHORT_BENDS = 400 };
-enum { INSIDE_CONE_STEPS = 40, INSIDE_STEPS = 1200 };
+enum { INSIDE_CONE_STEPS = 40, INSIDE_STEPS = 600 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
