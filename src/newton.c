@@ -30,7 +30,8 @@ enum { INSIDE_CONE_STEPS = 40, INSIDE_STEPS = 600 };
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
 static const double GOOD_GUESS = 0.5, WARM_EPS = 0.01;
-/* A guess that leaves less than this is worth a hasty try; an interior point that does, more pains. */
+/* A guess that leaves less than this is worth a hasty try; an interior point that does, more
+ * pains. */
 static const double NEARBY = 0.1, NEARLY_INSIDE = 1e-4;
 /* The stiffness of the first, hasty try, of the next one, and of more that large problems get. */
 static const double STIFF = 1.0, SOFT = 0.1, other_softness[] = {0.3, 0.03};
