@@ -1,6 +1,9 @@
-/* newton.c - Newton's method along a path of smoothed conditions; see path.h.
+/* newton.c - friction cones: an interior point (cone_interior.h), then Newton's method along a path
+ * of smoothed conditions; see path.h.
  *
- * Every step costs one factorization.  For friction=cone, whose problem is convex, the path
+ * Every step costs one factorization.  In large problems the interior point comes first unless there
+ * is a good guess, and asks the path to finish what it has begun.  What follows is for problems that
+ * it does not solve, or that are not for it.  For friction=cone, whose problem is convex, the path
  * leads to the answer.  Exact Coulomb friction and pyramids are not convex, and their path may
  * turn back.  Where that happens at a few contacts these are mended by themselves (mend.h), and
  * most problems are solved by a hasty try.  For the others, in this order,
@@ -16,21 +19,29 @@
 #include <math.h>
 #include <string.h>
 
+#include "cone_interior.h"
 #include "mend.h"
 #include "path.h"
 
 enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
 enum { FEW_BEND_STEPS = 300, SHORT_BENDS = 400 };
+enum { INSIDE_CONE_STEPS = 40, INSIDE_STEPS = 150 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
 static const double GOOD_GUESS = 0.5, WARM_EPS = 0.01;
+/* A guess that leaves less than this is worth a hasty try; an interior point that does, more
+ * pains. */
+static const double NEARBY = 0.1, NEARLY_INSIDE = 1e-4;
 /* The stiffness of the first, hasty try, of the next one, and of more that large problems get. */
 static const double STIFF = 1.0, SOFT = 0.1, other_softness[] = {0.3, 0.03};
 /* So many sets have other stiffnesses tried, and their steps damped: that pays where some body
  * always jams, but with few of them damped steps have ended at answers in which structures
  * creep. */
 enum { MANY_SETS = 100 };
+/* With so many of them a hasty try comes to nothing too often to be the first; with fewer the
+ * interior point is no quicker. */
+enum { INSIDE_SETS = 300 };
 /* Paths around bends, one after the other: each stiffness has other bends.  The first may be
  * long, as every body that can jam has bends of its own. */
 static const struct {
@@ -159,9 +170,41 @@ static int solve_by_pulls(path *p, double stiffness, double first, int bend_step
   return 0;
 }
 
+/* From a point inside: softly, and mending what jams. */
+static int finish(path *p) {
+  manner how = {.steps = MENDED_STEPS, .fastest = FASTEST, .gives_up = 1};
+  if (lcplug_may_mend(p)) how.mend = mend;
+  p->smooth.stiffness = SOFT;
+  p->smooth.exact = p->m->coulomb;
+  return lcplug_path_follow(p, how);
+}
+
+/* The best answer is pulled upon if not much is left. */
+static int solve_inside(path *p, point *start) {
+  lcplug_point_copy(start, &p->now, p->m->n);
+  int steps = p->m->coulomb ? INSIDE_STEPS : INSIDE_CONE_STEPS;
+  p->smooth.stiffness = STIFF;
+  p->smooth.exact = p->m->coulomb;
+  if (lcplug_cone_interior(p, steps, finish, p->workspace)) return 1;
+  if (p->it->residual < NEARLY_INSIDE && solve_by_pulls(p, SOFT, PULL, 0)) return 1;
+  lcplug_point_copy(&p->now, start, p->m->n);
+  return 0;
+}
+
+/* Where A is singular what is inside has no middle: forces without bound do nothing. */
+static int solve_quickly(path *p, point *start, int *singular) {
+  int inside = p->m->blocks >= INSIDE_SETS && lcplug_may_go_inside(p);
+  int in_haste = !inside || p->it->residual < NEARBY;
+  if (solve_strictly(p, start)) return 1;
+  if (in_haste && solve_hastily(p, start)) return 1;
+  *singular = lcplug_path_is_singular(p);
+  if (inside && !*singular) return solve_inside(p, start);
+  return !in_haste && solve_hastily(p, start);
+}
+
 static void solve(path *p, point *start) {
-  if (solve_strictly(p, start) || solve_hastily(p, start) || solve_softly(p, start)) return;
-  int singular = lcplug_path_is_singular(p);
+  int singular;
+  if (solve_quickly(p, start, &singular) || solve_softly(p, start)) return;
   if (solve_softly_again(p, start, singular)) return;
   double before = p->it->residual;
   if (singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;

@@ -7,6 +7,7 @@
 
 #include <lcplug/record.h>
 
+#include "../../src/cone_pair.h"
 #include "../../src/layout.h"
 #include "../../src/lu.h"
 #include "../../src/scan.h"
@@ -286,6 +287,21 @@ START_TEST(piles_that_jam_take_few_steps) {
     instance_free(p);
   }
   ck_assert_int_le(steps, 8 * 200);
+}
+END_TEST
+
+/* Where little jams the interior point (src/cone_interior.h) needs no more steps than for a convex
+ * problem. */
+START_TEST(piles_that_slide_take_few_steps) {
+  rng r = {11};
+  int steps = 0;
+  for (int k = 0; k < 8; k++) {
+    instance *p = instance_contacts(&r, 320, 210, 1e-3, 0.3, 0.3);
+    solve_well(p, cones[_i]);
+    steps += solve(p, cones[_i]).factorizations;
+    instance_free(p);
+  }
+  ck_assert_int_le(steps, 8 * 32);
 }
 END_TEST
 
@@ -715,6 +731,68 @@ START_TEST(one_contact_slides_in_one_step) {
 }
 END_TEST
 
+/* A pair with y and z at random inside the cone, as near to its edge as a part says. */
+static cone_pair random_pair(rng *r, int rows, double part) {
+  force_set set = {.kind = SET_ELLIPSE, .rows = rows, .mu = {0.4, rows > 2 ? 0.7 : 0.4}};
+  cone_pair c = lcplug_pair_of_cone(&set);
+  inside *both[] = {&c.y, &c.z};
+  for (int i = 0; i < 2; i++) {
+    double a = rng_between(r, 0.0, 2.0 * M_PI), size = rng_magnitude(r, -2, 2);
+    both[i]->v[1] = size * cos(a), both[i]->v[2] = rows > 2 ? size * sin(a) : 0.0;
+    both[i]->gap = part * size;
+    both[i]->v[0] = both[i]->gap + hypot(both[i]->v[1], both[i]->v[2]);
+  }
+  return c;
+}
+
+/* H takes y to z, and w follows dx as the block says: exact friction, elliptic cones and wedges. */
+START_TEST(pairs_are_scaled) {
+  rng r = {(uint64_t)_i + 5};
+  for (int trial = 0; trial < 300; trial++) {
+    int rows = 2 + trial % 2, exact = _i;
+    cone_pair c = random_pair(&r, rows, pow(10.0, rng_between(&r, -4.0, 1.0)));
+    double E[9], none[3] = {0}, x[3] = {c.y.v[0], 0.4 * c.y.v[1], 0.7 * c.y.v[2]};
+    lcplug_pair_scale(&c, exact);
+    lcplug_pair_block(&c, E);
+    for (int i = 0; i < rows; i++) {
+      double w = 0.0, size = fabs(c.z.v[0] / (i ? 0.4 : 1.0));
+      for (int j = 0; j < rows; j++) w += E[i * rows + j] * x[j], size += fabs(E[i * rows + j] * x[j]);
+      ck_assert_double_le(fabs(w - lcplug_pair_velocity(&c, i, exact)), 1e-10 * size);
+    }
+    /* towards where they are: dz = -H dy, which is -z for dy = y */
+    c.t_slip = c.t[0] = c.t[1] = c.t[2] = 0.0;
+    lcplug_pair_spread(&c, x);
+    for (int i = 0; i < 3; i++) ck_assert_double_le(fabs(c.dz[i] + c.z.v[i]), 1e-8 * c.z.v[0]);
+    /* in the middle already, there is nothing to wish for */
+    c.z = (inside){{c.y.v[0], -c.y.v[1], -c.y.v[2]}, c.y.gap};
+    lcplug_pair_wish(&c, lcplug_pair_product(&(cone_pair){.y = c.y, .z = c.z}, 0.0), 0, none);
+    for (int i = 0; i < rows; i++) ck_assert_double_le(fabs(c.t[i]), 1e-10 * c.z.v[0]);
+  }
+}
+END_TEST
+
+/* A step as long as allowed ends on the edge, and 0.99 of it inside. */
+START_TEST(pairs_stay_inside) {
+  rng r = {19};
+  for (int trial = 0; trial < 300; trial++) {
+    cone_pair c = random_pair(&r, 3, pow(10.0, rng_between(&r, -6.0, 1.0)));
+    double dx[3] = {rng_between(&r, -3, 3), rng_between(&r, -3, 3), rng_between(&r, -3, 3)}, right[3] = {0};
+    lcplug_pair_scale(&c, 1);
+    lcplug_pair_wish(&c, 0.1 * lcplug_pair_product(&c, 0.0), 0, right);
+    double most = lcplug_pair_spread(&c, dx);
+    ck_assert_double_gt(most, 0.0);
+    if (!(most < 1e6)) continue;
+    cone_pair edge = c;
+    double before = lcplug_pair_middle(&c);
+    lcplug_pair_move(&edge, most);
+    lcplug_pair_move(&c, 0.99 * most);
+    ck_assert(c.y.gap > 0.0 && c.z.gap > 0.0);
+    ck_assert_double_le(fabs(c.y.v[0] - hypot(c.y.v[1], c.y.v[2]) - c.y.gap), 1e-12 * c.y.v[0]);
+    ck_assert_double_le(lcplug_pair_middle(&edge), 1e-3 * (before + lcplug_pair_product(&edge, 0.0)));
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("cones");
   TCase *paper = support_case(suite, "on paper"), *random = support_case(suite, "random");
@@ -725,8 +803,6 @@ int main(void) {
   tcase_add_test(paper, no_friction_and_endless_friction);
   tcase_add_test(paper, rolling_rows);
   tcase_add_test(random, elliptic_cones);
-  tcase_add_test(random, small_answers_are_judged_as_the_model_does);
-  tcase_add_test(random, one_contact_slides_in_one_step);
   tcase_add_loop_test(random, cones_among_joints, 0, 2);
   tcase_add_loop_test(random, piles, 0, 4);
   tcase_add_test(random, w_is_what_apgd_finds);
@@ -734,6 +810,7 @@ int main(void) {
   tcase_add_loop_test(random, what_sticks_is_solved_as_boxes, 0, 2);
   tcase_add_loop_test(random, what_barely_slides_starts_from_boxes, 0, 2);
   tcase_add_test(random, piles_that_jam_take_few_steps);
+  tcase_add_loop_test(random, piles_that_slide_take_few_steps, 0, 2);
   tcase_add_test(odd, redundant_contacts);
   tcase_add_loop_test(odd, singular_matrices, 0, 2);
   tcase_add_test(odd, one_workspace_for_all_sizes);
@@ -749,5 +826,9 @@ int main(void) {
   tcase_add_test(odd, asymmetric_matrices);
   tcase_add_loop_test(odd, lu_solves_what_it_was_given, 0, 5);
   tcase_add_loop_test(odd, newton_steps_lead_downhill, 0, 8);
+  tcase_add_test(random, small_answers_are_judged_as_the_model_does);
+  tcase_add_test(random, one_contact_slides_in_one_step);
+  tcase_add_loop_test(odd, pairs_are_scaled, 0, 2);
+  tcase_add_test(odd, pairs_stay_inside);
   return support_run(suite);
 }

@@ -1,0 +1,286 @@
+/* cone_interior.c - see cone_interior.h. */
+#include "cone_interior.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cone_pair.h"
+
+/* Of the way to the edge; a shorter step has plain ones tried, towards these parts of m; one that
+ * lowers m by less than this part is none. */
+static const double MOST_OF_IT = 0.9, SHORT = 0.3, plain_targets[] = {0.3, 0.7}, JAMMED = 0.05;
+/* Of A's diagonal, added to what is factorized; of a fixed row's. */
+static const double TRACE = 1e-12, FIXED = 1e20;
+/* In units of the first m: from here on an iterate may be an answer. */
+static const double JUDGING = 1e-11, JUDGING_R = 1e-6;
+enum { JUDGED_STEPS = 10 };
+
+/* The drag, as a part of A's diagonal: where it begins at most, when it is none, where it is given
+ * up; what short steps and long ones make of it, and which these are. */
+static const double FIRST_DRAG = 1e-2, NO_DRAG = 1e-9, MOST_DRAG = 1e3;
+static const double MORE = 3.0, LESS = 0.3, STUMBLES = 0.3, STRIDES = 0.7, STANDS = 0.1;
+/* The m that is held, of the one at the jam; r beside the root of m of who is at rest, and with
+ * no more drag than this he may be let go. */
+static const double LOWER = 0.1, AT_REST = 0.1, LET_GO = 1e-2;
+
+/* Others are asked to finish ten times at most: at a jam, when m has fallen so far since, or, if
+ * it is small, after so many steps with a drag.  They start with this many times the rounding
+ * that belongs to m. */
+static const double SINCE = 0.1, SMALL = 1e-6, ROUNDER = 10.0;
+enum { MOST_FINISHES = 10, LONG = 25 };
+
+typedef struct interior {
+  path *p;
+  const model *m;
+  int pairs;
+  cone_pair *pair;
+  double *x, *Ax, *r, *dx;
+  double *fixed;     /* rows that may not move: what holds them; else 0 */
+  double mean, first; /* m, and what it was */
+  double missing;    /* the largest r, as a part of the unit of residuals */
+  double step;       /* the last one */
+  double drag, last_drag;
+  int relaxing;      /* with a drag, for so many steps */
+  double held;       /* the m that is held then */
+  cone_finish *finish;
+  int finishes;      /* left */
+  double asked;      /* m of the last one */
+} interior;
+
+#define FOR_PAIRS(v, c) for (cone_pair *c = (v)->pair; c < (v)->pair + (v)->pairs; c++)
+
+/* ---- the start ------------------------------------------------------------------------------- */
+
+static int take_vectors(interior *v, lcplug_workspace *workspace) {
+  double **vectors[] = {&v->x, &v->Ax, &v->r, &v->dx, &v->fixed};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    if (!(*vectors[i] = TAKE(workspace, double, v->m->n + PANEL_PAD))) return 0;
+  v->pair = TAKE(workspace, cone_pair, 2 * v->m->blocks);
+  return v->pair != NULL;
+}
+
+/* An interval: in its middle, or a force away from its only bound; every product is that of a
+ * contact with this scale. */
+static void begin_interval(interior *v, const force_set *set, double force, double product) {
+  int row = set->first;
+  if (!(set->hi > set->lo)) {
+    v->x[row] = set->lo;
+    v->fixed[row] = FIXED * fmax(v->p->diagonal[row], product / (force * force));
+    return;
+  }
+  double room = fmin(force, 0.25 * (set->hi - set->lo));
+  double x = v->x[row] = fmin(fmax(0.0, set->lo + room), set->hi - room);
+  const double bounds[] = {set->lo, set->hi}, signs[] = {1.0, -1.0};
+  for (int i = 0; i < 2; i++) {
+    if (isinf(bounds[i])) continue;
+    v->pair[v->pairs] = lcplug_pair_of_bound(set, signs[i], bounds[i]);
+    lcplug_pair_begin(&v->pair[v->pairs++], v->x, product / (signs[i] * (x - bounds[i])));
+  }
+}
+
+/* Velocities as large as the right side, and the forces that would make them. */
+static void begin(interior *v) {
+  const model *m = v->m;
+  double unit = v->p->smooth.unit;
+  for (int i = 0; i < m->n; i++) v->x[i] = v->fixed[i] = 0.0;
+  for (int k = 0; k < m->blocks; k++) {
+    const force_set *set = &m->sets[k];
+    double force = unit / m->scale[k];
+    if (set->kind == SET_INTERVAL) begin_interval(v, set, force, unit * force);
+    if (set->rows == 1) continue;
+    double mu = set->rows > 2 ? sqrt(set->mu[0] * set->mu[1]) : set->mu[0];
+    v->x[set->first] = force;
+    v->pair[v->pairs] = lcplug_pair_of_cone(set);
+    lcplug_pair_begin(&v->pair[v->pairs++], v->x, unit * mu);
+  }
+  m->op->table->apply(m->op, v->x, v->Ax);
+}
+
+int lcplug_may_go_inside(const path *p) {
+  for (int k = 0; k < p->m->blocks; k++)
+    if (p->m->sets[k].kind == SET_COUPLED) return 0;
+  return !p->smooth.rough;
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* r and m. */
+static void look_around(interior *v) {
+  const model *m = v->m;
+  double sum = 0.0;
+  for (int i = 0; i < m->n; i++) v->r[i] = v->fixed[i] > 0.0 ? 0.0 : v->Ax[i] - m->b[i];
+  FOR_PAIRS(v, c) {
+    for (int i = 0; i < c->rows; i++)
+      v->r[c->first + i] -= lcplug_pair_velocity(c, i, m->coulomb);
+    sum += lcplug_pair_product(c, 0.0);
+  }
+  v->mean = sum / v->pairs;
+  v->missing = 0.0;
+  for (int i = 0; i < m->n; i++) v->missing = fmax(v->missing, fabs(v->r[i]) / m->unit);
+}
+
+static void factor(interior *v) {
+  path *p = v->p;
+  double elements[SET_MOST_ROWS * SET_MOST_ROWS];
+  lcplug_lu_load(&p->matrix, p->symmetric && !v->m->coulomb);
+  FOR_PAIRS(v, c) {
+    lcplug_pair_scale(c, v->m->coulomb);
+    lcplug_pair_block(c, elements);
+    lcplug_lu_add_block(&p->matrix, c->first, c->rows, elements);
+  }
+  lcplug_lu_add_diagonal(&p->matrix, fmax(TRACE, v->drag), p->diagonal);
+  lcplug_lu_add_diagonal(&p->matrix, 1.0, v->fixed);
+  lcplug_lu_factor(&p->matrix);
+  p->steps++;
+  p->it->factorizations++;
+}
+
+/* The step towards y o z = target e; returns how far it may go, 0 if it is none. */
+static double find_step(interior *v, double target, int second_order) {
+  int n = v->m->n;
+  double most = INFINITY, sum = 0.0;
+  for (int i = 0; i < n; i++) v->dx[i] = -v->r[i];
+  FOR_PAIRS(v, c) lcplug_pair_wish(c, target, second_order, v->dx);
+  lcplug_lu_solve(&v->p->matrix, v->dx);
+  for (int i = 0; i < n; i++) sum += v->dx[i];
+  if (!isfinite(sum)) return 0.0;
+  FOR_PAIRS(v, c) most = fmin(most, lcplug_pair_spread(c, v->dx));
+  return most;
+}
+
+static void move(interior *v) {
+  const model *m = v->m;
+  for (int i = 0; i < m->n; i++) v->x[i] += v->step * v->dx[i];
+  m->op->table->apply(m->op, v->x, v->Ax);
+  FOR_PAIRS(v, c) lcplug_pair_move(c, v->step);
+}
+
+/* Mehrotra's target: what the step to m = 0 leaves of m, cubed. */
+static double predict(interior *v) {
+  double part = fmin(1.0, find_step(v, 0.0, 0)), after = 0.0;
+  FOR_PAIRS(v, c) {
+    after += lcplug_pair_product(c, part) / v->pairs;
+    lcplug_pair_second_order(c);
+  }
+  double ratio = fmin(fmax(after / v->mean, 0.0), 1.0);
+  return ratio * ratio * ratio;
+}
+
+/* A step of the method; returns how far it may go, 0 if the path ends here. */
+static double find_mehrotra_step(interior *v) {
+  double target = predict(v), most = find_step(v, target * v->mean, 1);
+  if (most >= SHORT || most == 0.0) return most;
+  double best = most * (1.0 - target), part = target;
+  int second_order = 1;
+  for (size_t i = 0; i < sizeof plain_targets / sizeof *plain_targets; i++) {
+    double plain = plain_targets[i];
+    double gain = fmin(1.0, find_step(v, plain * v->mean, 0)) * (1.0 - plain);
+    if (gain > best) best = gain, part = plain, second_order = 0;
+  }
+  return best < JAMMED ? 0.0 : find_step(v, part * v->mean, second_order);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* An answer costs a product to judge. */
+static int is_time_to_look(const interior *v, int step) {
+  return v->p->it->deadline < INFINITY || step % JUDGED_STEPS == JUDGED_STEPS - 1 ||
+         (v->mean < JUDGING * v->first && v->missing < JUDGING_R);
+}
+
+static int observe(interior *v) {
+  path *p = v->p;
+  const model *m = v->m;
+  lcplug_smoothing_answer(&p->smooth, v->x, v->Ax, p->trial);
+  m->op->table->apply(m->op, p->trial, p->Atrial);
+  return lcplug_iteration_observe(p->it, m, p->trial, p->Atrial);
+}
+
+/* The square of eps (smooth.h) is what y o z is here. */
+static void leave_to_path(interior *v, double rounder) {
+  path *p = v->p;
+  size_t bytes = (size_t)v->m->n * sizeof *v->x;
+  memcpy(p->now.x, v->x, bytes);
+  memcpy(p->now.Ax, v->Ax, bytes);
+  p->now.eps = p->smooth.unit * rounder * sqrt(v->mean / v->first);
+}
+
+static int ask_to_finish(interior *v) {
+  if (v->finishes-- <= 0) return 0;
+  leave_to_path(v, ROUNDER);
+  v->asked = v->mean;
+  return v->finish(v->p);
+}
+
+/* ---- pseudo-time ----------------------------------------------------------------------------- */
+
+static void begin_to_relax(interior *v) {
+  v->relaxing = 1;
+  v->held = LOWER * v->mean;
+  v->drag = v->last_drag > 0.0 ? fmin(FIRST_DRAG, MORE * v->last_drag) : FIRST_DRAG;
+}
+
+static void end_to_relax(interior *v) {
+  v->relaxing = 0;
+  v->last_drag = fmax(v->drag, NO_DRAG);
+  v->drag = 0.0;
+}
+
+static int is_at_rest(const interior *v) {
+  return v->step > STRIDES && v->drag < LET_GO && v->mean < 2.0 * v->held &&
+         v->missing <= AT_REST * sqrt(v->mean / v->first);
+}
+
+/* A step of implicit Euler, and the drag of the next one; 0 if there is no way. */
+static int relax(interior *v) {
+  double called_for = v->missing * v->missing * v->first;
+  v->step = fmin(1.0, MOST_OF_IT * find_step(v, fmax(v->held, called_for), 0));
+  if (v->step == 0.0) return 0;
+  if (v->step < STUMBLES) v->drag *= MORE;
+  else if (v->step > STRIDES) v->drag *= LESS;
+  if (v->step >= STANDS) move(v);
+  v->relaxing++;
+  if (v->drag < NO_DRAG) end_to_relax(v);
+  return v->drag <= MOST_DRAG;
+}
+
+/* With the factor at hand; 0 if there is no way.  *over: it is time to stop. */
+static int advance(interior *v, int *over) {
+  if (v->relaxing) return relax(v);
+  double most = find_mehrotra_step(v);
+  if (most > 0.0) {
+    v->step = fmin(1.0, MOST_OF_IT * most);
+    move(v);
+    return 1;
+  }
+  if (v->mean < SINCE * v->asked && ask_to_finish(v)) *over = 1;
+  begin_to_relax(v);
+  return 1;
+}
+
+int lcplug_cone_interior(path *p, int steps, cone_finish *finish, lcplug_workspace *workspace) {
+  interior v = {.p = p, .m = p->m, .finish = finish, .finishes = MOST_FINISHES, .asked = INFINITY};
+  int over = 0;
+  if (!take_vectors(&v, workspace)) return 0;
+  begin(&v);
+  if (!v.pairs) return 0;
+  for (int step = 0; step < steps; step++) {
+    look_around(&v);
+    if (!step) v.first = v.mean;
+    if (!(v.mean > 0.0 && v.mean < INFINITY)) return 0;
+    if (is_time_to_look(&v, step) && observe(&v)) {
+      leave_to_path(&v, 1.0);
+      return 1;
+    }
+    if (v.relaxing && is_at_rest(&v)) end_to_relax(&v);
+    if (v.relaxing > LONG) {
+      v.relaxing = 1;
+      if (v.mean < SMALL * v.first && ask_to_finish(&v)) return 1;
+    }
+    factor(&v);
+    int found = advance(&v, &over);
+    if (over) return 1;
+    if (!found) break;
+  }
+  return ask_to_finish(&v);
+}

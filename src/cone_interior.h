@@ -1,0 +1,37 @@
+/* cone_interior.h - an interior point for friction cones, and pseudo-time where its path ends.
+ *
+ * Forces and velocities are kept inside their cones (cone_pair.h) and led to their edges:
+ *
+ *     r = A x - b - w(z) = 0,     y o z = m e for every contact and bound,     m -> 0
+ *
+ * Mehrotra's predictor and corrector with one factorization of A + E per step, E = dw/dx of each
+ * contact by itself.  For friction=cone that is the textbook's method for a convex problem.
+ * Exact Coulomb friction differs by one row of each block, and that is all: where nothing jams 15
+ * to 25 steps lead to the answer.
+ *
+ * A body that can jam makes the path turn back: its steps get shorter and shorter at some m.
+ * There it is not the path that is followed, but the motion of a body that lets go:
+ *
+ *     D dx/dt = -r,     y o z = m e     at a smaller m that is held,     D the diagonal of A
+ *
+ * by implicit Euler, one step for each step of the method: a drag D / dt beside A + E is all
+ * that it takes.  r grows at first, as the body moves, and goes to 0 when it has come to rest
+ * elsewhere; the drag is made smaller as long as steps are long.  No merit function could allow
+ * that.  m is no smaller than r calls for, as small m make hard edges. */
+#ifndef LCPLUG_CONE_INTERIOR_H
+#define LCPLUG_CONE_INTERIOR_H
+
+#include "path.h"
+
+/* Goes on from p->now, in its own way; 1 when it is time to stop. */
+typedef int cone_finish(path *p);
+
+/* Not with coupled rows, nor with friction that has no limit. */
+int lcplug_may_go_inside(const path *p);
+
+/* From no force, with p's matrix and at most so many steps.  At times, where the path ends,
+ * `finish` is asked to go on from here; what it leaves in p->now is not looked at.  1 when it is
+ * time to stop; p->now is the answer then. */
+int lcplug_cone_interior(path *p, int steps, cone_finish *finish, lcplug_workspace *workspace);
+
+#endif
