@@ -29,35 +29,35 @@ typedef struct plan {
 } plan;
 
 static const plan plans[] = {
-    {"spheres", 4, 6, 120},   {"spheres", 10, 6, 150},  {"spheres", 30, 6, 150},
-    {"spheres", 60, 4, 150},  {"spheres", 130, 3, 150}, {"spheres", 220, 2, 170},
-    {"boxes", 3, 6, 120},     {"boxes", 6, 6, 120},     {"boxes", 12, 6, 150},
-    {"boxes", 20, 6, 150},    {"boxes", 40, 6, 150},    {"boxes", 80, 4, 150},
-    {"boxes", 120, 2, 170},   {"capsules", 5, 6, 120},  {"capsules", 12, 6, 150},
-    {"capsules", 25, 6, 150}, {"capsules", 60, 4, 150}, {"capsules", 150, 3, 150},
-    {"mixed", 5, 6, 120},     {"mixed", 10, 6, 150},    {"mixed", 20, 6, 150},
-    {"mixed", 40, 6, 150},    {"mixed", 80, 4, 150},    {"mixed", 150, 3, 170},
-    {"mixed", 220, 3, 180},   {"mixed", 300, 3, 190},   {"boxes", 200, 3, 190},
+    {"spheres", 4, 6, 120},   {"spheres", 10, 6, 150},   {"spheres", 30, 6, 150},
+    {"spheres", 60, 4, 150},  {"spheres", 130, 3, 150},  {"spheres", 220, 2, 170},
+    {"boxes", 3, 6, 120},     {"boxes", 6, 6, 120},      {"boxes", 12, 6, 150},
+    {"boxes", 20, 6, 150},    {"boxes", 40, 6, 150},     {"boxes", 80, 4, 150},
+    {"boxes", 120, 2, 170},   {"capsules", 5, 6, 120},   {"capsules", 12, 6, 150},
+    {"capsules", 25, 6, 150}, {"capsules", 60, 4, 150},  {"capsules", 150, 3, 150},
+    {"mixed", 5, 6, 120},     {"mixed", 10, 6, 150},     {"mixed", 20, 6, 150},
+    {"mixed", 40, 6, 150},    {"mixed", 80, 4, 150},     {"mixed", 150, 3, 170},
+    {"mixed", 220, 3, 180},   {"mixed", 300, 3, 190},    {"boxes", 200, 3, 190},
     {"spheres", 350, 2, 190}, {"capsules", 300, 2, 190}, {"boxes", 240, 3, 240},
-    {"mixed", 380, 3, 220},   {"capsules", 400, 2, 240},
-    {"tower", 1, 6, 30},      {"tower", 3, 6, 60},      {"tower", 6, 6, 60},
-    {"tower", 10, 6, 60},     {"wall", 2, 6, 60},       {"wall", 3, 6, 60},
-    {"wall", 4, 6, 60},       {"wall", 5, 4, 60},       {"wall", 7, 3, 40},
-    {"wall", 9, 2, 15},      {"pyramid", 2, 6, 60},    {"pyramid", 3, 6, 60},
-    {"pyramid", 4, 6, 60},    {"pyramid", 6, 4, 60},    {"pyramid", 9, 3, 40},
-    {"ragdoll", 1, 6, 120},   {"ragdoll", 3, 6, 150},   {"ragdoll", 6, 4, 150},
-    {"ragdoll", 16, 3, 200},  {"ragdoll", 26, 2, 250},  {"chain", 2, 6, 150},
-    {"chain", 12, 6, 150},    {"vehicles", 1, 6, 150},  {"vehicles", 3, 6, 150},
-    {"slider", 1, 6, 60},     {"motors", 2, 6, 150},    {"rolling", 4, 6, 100},
-    {"rolling", 16, 6, 100},  {"rolling", 60, 4, 100},
+    {"mixed", 380, 3, 220},   {"capsules", 400, 2, 240}, {"tower", 1, 6, 30},
+    {"tower", 3, 6, 60},      {"tower", 6, 6, 60},       {"tower", 10, 6, 60},
+    {"wall", 2, 6, 60},       {"wall", 3, 6, 60},        {"wall", 4, 6, 60},
+    {"wall", 5, 4, 60},       {"wall", 7, 3, 40},        {"wall", 9, 2, 15},
+    {"pyramid", 2, 6, 60},    {"pyramid", 3, 6, 60},     {"pyramid", 4, 6, 60},
+    {"pyramid", 6, 4, 60},    {"pyramid", 9, 3, 40},     {"ragdoll", 1, 6, 120},
+    {"ragdoll", 3, 6, 150},   {"ragdoll", 6, 4, 150},    {"ragdoll", 16, 3, 200},
+    {"ragdoll", 26, 2, 250},  {"chain", 2, 6, 150},      {"chain", 12, 6, 150},
+    {"vehicles", 1, 6, 150},  {"vehicles", 3, 6, 150},   {"slider", 1, 6, 60},
+    {"motors", 2, 6, 150},    {"rolling", 4, 6, 100},    {"rolling", 16, 6, 100},
+    {"rolling", 60, 4, 100},
 };
 enum { PLANS = sizeof plans / sizeof *plans };
 
 static const plan large_plans[] = {
-    {"boxes", 300, 2, 210},    {"boxes", 360, 1, 230},    {"mixed", 460, 2, 220},
-    {"mixed", 540, 1, 210},    {"capsules", 480, 2, 240}, {"capsules", 560, 1, 240},
-    {"spheres", 600, 1, 210},  {"ragdoll", 40, 1, 250},   {"wall", 12, 2, 8},
-    {"wall", 14, 1, 8},        {"pyramid", 15, 2, 8}};
+    {"boxes", 300, 2, 210},   {"boxes", 360, 1, 230},    {"mixed", 460, 2, 220},
+    {"mixed", 540, 1, 210},   {"capsules", 480, 2, 240}, {"capsules", 560, 1, 240},
+    {"spheres", 600, 1, 210}, {"ragdoll", 40, 1, 250},   {"wall", 12, 2, 8},
+    {"wall", 14, 1, 8},       {"pyramid", 15, 2, 8}};
 enum { LARGE_PLANS = sizeof large_plans / sizeof *large_plans };
 
 static const struct {
@@ -215,7 +215,8 @@ diff_problem *bench_problem_read(const char *path) {
   return p;
 }
 
-/* The size stands in the header: of a record at byte 16, in older captures right behind the magic. */
+/* The size stands in the header: of a record at byte 16, in older captures right behind the magic.
+ */
 static int rows_of_file(const char *path) {
   unsigned char head[20] = {0};
   FILE *f = fopen(path, "rb");

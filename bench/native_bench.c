@@ -75,15 +75,16 @@ static double solve_seconds(lcplug_workspace *workspace, const lcplug_system *sy
 static double iteration_seconds(lcplug_workspace *workspace, const lcplug_system *system,
                                 lcplug_solver solver, lcplug_friction friction, double *x,
                                 double (*now)(void)) {
-  lcplug_settings few = settings_of(solver, friction, FEW), many = settings_of(solver, friction, MANY);
+  lcplug_settings few = settings_of(solver, friction, FEW),
+                  many = settings_of(solver, friction, MANY);
   lcplug_info a, b;
   double short_one = solve_seconds(workspace, system, &few, x, now, &a);
   double long_one = solve_seconds(workspace, system, &many, x, now, &b);
   return (long_one - short_one) / (b.iterations - a.iterations);
 }
 
-/* A pile with about so many contacts, after its first contacts have been found: a small one has fewer for
- * each sphere, so its size is corrected once. */
+/* A pile with about so many contacts, after its first contacts have been found: a small one has
+ * fewer for each sphere, so its size is corrected once. */
 static spheres *pile_of(int contacts) {
   double per_sphere = 5.0;
   for (int attempt = 0;; attempt++) {
@@ -95,7 +96,7 @@ static spheres *pile_of(int contacts) {
   }
 }
 
-/* ---- ODE's own iteration ------------------------------------------------------------------------- */
+/* ---- ODE's own iteration --------------------------------------------------------------------- */
 
 /* The same spheres and contacts in an ODE world, and what each contact's force is. */
 typedef struct ode_pile {
@@ -114,8 +115,8 @@ static ode_pile ode_pile_create(const spheres *s) {
   dWorldSetERP(p.world, 1.0);
   for (int k = 0; k < s->count; k++) {
     dMass mass;
-    dMassSetParameters(&mass, 1.0, 0, 0, 0, 0.4 * s->radius * s->radius, 0.4 * s->radius * s->radius,
-                       0.4 * s->radius * s->radius, 0, 0, 0);
+    dMassSetParameters(&mass, 1.0, 0, 0, 0, 0.4 * s->radius * s->radius,
+                       0.4 * s->radius * s->radius, 0.4 * s->radius * s->radius, 0, 0, 0);
     p.body[k] = dBodyCreate(p.world);
     dBodySetMass(p.body[k], &mass);
   }
@@ -182,7 +183,8 @@ static void ode_impulses(const ode_pile *p, const spheres *s, double *x) {
 static void close_contacts(spheres *s) {
   lcplug_system system = spheres_system(s);
   for (int k = 0; k < s->contacts; k++) s->bias[3 * k] = fmin(s->gap[k], 0.0) / s->h;
-  require(!lcplug_system_right_side(&system, s->velocity, s->force, s->h, s->bias, s->b), "right side");
+  require(!lcplug_system_right_side(&system, s->velocity, s->force, s->h, s->bias, s->b),
+          "right side");
 }
 
 static void compare_with_quickstep(int contacts) {
@@ -197,9 +199,11 @@ static void compare_with_quickstep(int contacts) {
   double t20 = least_quickstep(&p, s, 20);
   quickstep(&p, s, 20);
   ode_impulses(&p, s, x);
-  require(!lcplug_system_residual(s->workspace, &system, LCPLUG_FRICTION_PYRAMID, x, NULL, NULL, &theirs),
+  require(!lcplug_system_residual(s->workspace, &system, LCPLUG_FRICTION_PYRAMID, x, NULL, NULL,
+                                  &theirs),
           "residual");
-  double sweep = iteration_seconds(s->workspace, &system, LCPLUG_PGS, LCPLUG_FRICTION_PYRAMID, x, cpu);
+  double sweep =
+      iteration_seconds(s->workspace, &system, LCPLUG_PGS, LCPLUG_FRICTION_PYRAMID, x, cpu);
   cone = iteration_seconds(s->workspace, &system, LCPLUG_PGS, LCPLUG_FRICTION_COULOMB, x, cpu);
   /* As many sweeps as fit into the time of ODE's step, our own preparation included. */
   lcplug_settings settings = settings_of(LCPLUG_PGS, LCPLUG_FRICTION_PYRAMID, 8);
@@ -209,8 +213,8 @@ static void compare_with_quickstep(int contacts) {
   solve_seconds(s->workspace, &system, &settings, x, cpu, &info);
   ours = info.residual;
   double rows = system.rows;
-  say("| %d | %.1f | %.1f | %.1f | **%.2f** | %.0f | %.0f | %.3f | %d sweeps: %.3f |\n", system.rows,
-      1e9 * ode_sweep / rows, 1e9 * sweep / rows, 1e9 * cone / rows, ode_sweep / sweep,
+  say("| %d | %.1f | %.1f | %.1f | **%.2f** | %.0f | %.0f | %.3f | %d sweeps: %.3f |\n",
+      system.rows, 1e9 * ode_sweep / rows, 1e9 * sweep / rows, 1e9 * cone / rows, ode_sweep / sweep,
       1e9 * t20 / rows, 1e9 * begin / rows, theirs, settings.max_iter, ours);
   free(x);
   ode_pile_free(&p);
@@ -220,14 +224,15 @@ static void compare_with_quickstep(int contacts) {
 static void bench_sweeps(const int *contacts, int sizes) {
   say("## One sweep beside one iteration of dWorldQuickStep\n\n"
       "The same contacts, one core. Wanted: at least 1.5 times faster. ns per row.\n\n"
-      "| rows | QuickStep | ours, pyramid as QuickStep | ours, Coulomb cone | ratio | QuickStep(20), whole "
+      "| rows | QuickStep | ours, pyramid as QuickStep | ours, Coulomb cone | ratio | "
+      "QuickStep(20), whole "
       "step | ours, once per solve | residual of QuickStep(20) | ours in the same time |\n"
       "|---|---|---|---|---|---|---|---|---|\n");
   for (int k = 0; k < sizes; k++) compare_with_quickstep(contacts[k]);
   say("\n");
 }
 
-/* ---- the gradient ----------------------------------------------------------------------------------- */
+/* ---- the gradient ---------------------------------------------------------------------------- */
 
 /* Bytes per second that a copy reads and writes. */
 static double copy_bandwidth(size_t bytes) {
@@ -246,12 +251,14 @@ static double copy_bandwidth(size_t bytes) {
   return 2.0 * (double)bytes / least;
 }
 
-/* What an iteration has to read and write, if a step is never made twice: 7 numbers per row of iterates
- * (three), the product (read, then written), right side and CFM; a frame, De Saxce's term (read, then
- * written) and 4 constants of each contact's cone, and of each body that it touches a lever and 4 bytes
- * of index; and six nodes of 64 bytes per body, once, as if contacts found them in the cache. */
+/* What an iteration has to read and write, if a step is never made twice: 7 numbers per row of
+ * iterates (three), the product (read, then written), right side and CFM; a frame, De Saxce's term
+ * (read, then written) and 4 constants of each contact's cone, and of each body that it touches a
+ * lever and 4 bytes of index; and six nodes of 64 bytes per body, once, as if contacts found them
+ * in the cache. */
 static double iteration_bytes(const lcplug_system *s) {
-  double bytes = 7.0 * 8.0 * s->rows + (9.0 + 2.0 + 4.0) * 8.0 * s->rows / 3 + 6.0 * 64.0 * s->bodies;
+  double bytes =
+      7.0 * 8.0 * s->rows + (9.0 + 2.0 + 4.0) * 8.0 * s->rows / 3 + 6.0 * 64.0 * s->bodies;
   for (int k = 0; k < 2 * s->rows; k += 6)
     for (int side = 0; side < 2; side++)
       if (s->body[k + side] >= 0) bytes += 3.0 * 8.0 + 4.0;
@@ -259,9 +266,11 @@ static double iteration_bytes(const lcplug_system *s) {
 }
 
 static void bench_gradient(const int *contacts, int sizes) {
-  say("## APGD\n\nOne core, Coulomb cones. Wanted at 100,000 contacts: half of the copy bandwidth; time per "
+  say("## APGD\n\nOne core, Coulomb cones. Wanted at 100,000 contacts: half of the copy bandwidth; "
+      "time per "
       "contact within 1.5 times from 1,000 to 300,000 contacts; 400 bytes per row.\n\n"
-      "| contacts | ns per contact and iteration | GB/s | copy of as many bytes, GB/s | part of it | bytes of "
+      "| contacts | ns per contact and iteration | GB/s | copy of as many bytes, GB/s | part of it "
+      "| bytes of "
       "workspace per row, apgd | pgs |\n|---|---|---|---|---|---|---|\n");
   double first = 0.0, last = 0.0;
   for (int k = 0; k < sizes; k++) {
@@ -270,13 +279,14 @@ static void bench_gradient(const int *contacts, int sizes) {
     double *x = calloc((size_t)system.rows, sizeof *x);
     require(x != NULL, "out of memory");
     lcplug_workspace *workspace = lcplug_workspace_create(), *other = lcplug_workspace_create();
-    double seconds = iteration_seconds(workspace, &system, LCPLUG_APGD, LCPLUG_FRICTION_COULOMB, x, cpu);
+    double seconds =
+        iteration_seconds(workspace, &system, LCPLUG_APGD, LCPLUG_FRICTION_COULOMB, x, cpu);
     lcplug_settings settings = settings_of(LCPLUG_PGS, LCPLUG_FRICTION_COULOMB, 1);
     lcplug_solution solution = {.x = x};
     require(!lcplug_system_solve(other, &system, &settings, &solution, NULL), "a solve failed");
     double bytes = iteration_bytes(&system), copy = copy_bandwidth((size_t)(bytes / 2));
-    say("| %d | %.1f | %.1f | %.1f | %.2f | %.0f | %.0f |\n", s->contacts, 1e9 * seconds / s->contacts,
-        1e-9 * bytes / seconds, 1e-9 * copy, bytes / seconds / copy,
+    say("| %d | %.1f | %.1f | %.1f | %.2f | %.0f | %.0f |\n", s->contacts,
+        1e9 * seconds / s->contacts, 1e-9 * bytes / seconds, 1e-9 * copy, bytes / seconds / copy,
         (double)lcplug_workspace_bytes(workspace) / system.rows,
         (double)lcplug_workspace_bytes(other) / system.rows);
     last = seconds / s->contacts;
@@ -286,10 +296,11 @@ static void bench_gradient(const int *contacts, int sizes) {
     lcplug_workspace_free(other);
     spheres_free(s);
   }
-  say("\nGrowth of the time per contact from the first to the last line: **%.2f**\n\n", last / first);
+  say("\nGrowth of the time per contact from the first to the last line: **%.2f**\n\n",
+      last / first);
 }
 
-/* ---- warm starts, cores, exact ------------------------------------------------------------------------ */
+/* ---- warm starts, cores, exact --------------------------------------------------------------- */
 
 static void bench_warm_start(int count) {
   enum { STEPS = 5, MOST_SWEEPS = 2000 };
@@ -306,12 +317,14 @@ static void bench_warm_start(int count) {
     require(spheres_collide(s), "out of memory");
     lcplug_system system = spheres_system(s);
     lcplug_solution solution = {.x = s->x};
-    require(!lcplug_system_solve(s->workspace, &system, &settings, &solution, &info), "a solve failed");
+    require(!lcplug_system_solve(s->workspace, &system, &settings, &solution, &info),
+            "a solve failed");
     cold += info.iterations;
     require(!spheres_step(s, &settings, NULL, 1, &info), "a step failed");
     warm += info.iterations;
   }
-  say("## Warm start\n\n%d spheres at rest, residual 1e-3, mean of %d steps: %.0f sweeps from nothing (%d are the most), "
+  say("## Warm start\n\n%d spheres at rest, residual 1e-3, mean of %d steps: %.0f sweeps from "
+      "nothing (%d are the most), "
       "%.0f from the last impulses: **%.1f** times fewer. Wanted: 3.\n\n",
       count, STEPS, (double)cold / STEPS, MOST_SWEEPS, (double)warm / STEPS,
       (double)cold / (double)(warm ? warm : 1));
@@ -325,23 +338,30 @@ static void bench_cores(int contacts) {
   double *one = malloc(bytes), *two = malloc(bytes);
   lcplug_team *team = lcplug_team_create(2);
   require(one && two && team, "out of memory");
-  say("## Two cores\n\n%d contacts. Wanted: 1.6, and the same bits. Wall-clock time of an iteration, which other "
-      "programs on the machine spoil, and CPU time of the first of the two threads, its waits included.\n\n"
-      "| solver | one core, ms | two cores, ms | ratio | one core, CPU ms | two cores, CPU ms of the first | ratio | "
+  say("## Two cores\n\n%d contacts. Wanted: 1.6, and the same bits. Wall-clock time of an "
+      "iteration, which other "
+      "programs on the machine spoil, and CPU time of the first of the two threads, its waits "
+      "included.\n\n"
+      "| solver | one core, ms | two cores, ms | ratio | one core, CPU ms | two cores, CPU ms of "
+      "the first | ratio | "
       "same bits |\n|---|---|---|---|---|---|---|---|\n",
       s->contacts);
   for (int k = 0; k < 2; k++) {
     lcplug_solver solver = k ? LCPLUG_APGD : LCPLUG_PGS;
     system.team = NULL;
-    double alone = iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, one, wall);
+    double alone =
+        iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, one, wall);
     system.team = team;
-    double both = iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, two, wall);
-    double first = iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, two, cpu);
+    double both =
+        iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, two, wall);
+    double first =
+        iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, two, cpu);
     system.team = NULL;
-    double all = iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, one, cpu);
-    say("| %s | %.2f | %.2f | **%.2f** | %.2f | %.2f | **%.2f** | %s |\n", lcplug_solver_name(solver),
-        1e3 * alone, 1e3 * both, alone / both, 1e3 * all, 1e3 * first, all / first,
-        memcmp(one, two, bytes) ? "NO" : "yes");
+    double all =
+        iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, one, cpu);
+    say("| %s | %.2f | %.2f | **%.2f** | %.2f | %.2f | **%.2f** | %s |\n",
+        lcplug_solver_name(solver), 1e3 * alone, 1e3 * both, alone / both, 1e3 * all, 1e3 * first,
+        all / first, memcmp(one, two, bytes) ? "NO" : "yes");
   }
   say("\n");
   lcplug_team_free(team);
@@ -369,7 +389,8 @@ static void bench_exact(int count) {
   require(!lcplug_solve(s->workspace, &problem, &settings, &by_matrix, &info), "exact failed");
   for (size_t i = 0; i < n; i++)
     apart = fmax(apart, fabs(w[i] - w[n + i])), size = fmax(size, fabs(s->b[i]));
-  say("## Exact\n\n%zu rows, friction=ode: w through the rows and through the dense matrix differ by **%.1e** of the "
+  say("## Exact\n\n%zu rows, friction=ode: w through the rows and through the dense matrix differ "
+      "by **%.1e** of the "
       "largest right side (wanted: 1e-10); %.1f ms and %.1f ms.\n\n",
       n, apart / size, 1e3 * seconds, 1e3 * info.seconds);
   free(A);
@@ -381,18 +402,23 @@ static void bench_exact(int count) {
 static int is_wanted(const char *only, const char *part) { return !only || !strcmp(only, part); }
 
 int main(int argc, char **argv) {
-  static const int sweeps[] = {700, 3400, 10000, 33000}, gradients[] = {1000, 10000, 100000, 300000};
+  static const int sweeps[] = {700, 3400, 10000, 33000},
+                   gradients[] = {1000, 10000, 100000, 300000};
   int quick = 0;
   const char *only = NULL;
   for (int k = 1; k < argc; k++) {
     if (!strcmp(argv[k], "--quick")) quick = 1;
     else if (!strcmp(argv[k], "--only") && k + 1 < argc) only = argv[++k];
     else if (!strcmp(argv[k], "--output") && k + 1 < argc) record = fopen(argv[++k], "w");
-    else require(0, "usage: native_bench [--output FILE] [--quick] [--only sweeps|gradient|warm|cores|exact]");
+    else
+      require(0,
+              "usage: native_bench [--output FILE] [--quick] [--only "
+              "sweeps|gradient|warm|cores|exact]");
   }
   if (quick) repeats = 2;
   dInitODE2(0);
-  say("# The native path, measured\n\nPiles of spheres in a box; written by `make bench-native`, explained in "
+  say("# The native path, measured\n\nPiles of spheres in a box; written by `make bench-native`, "
+      "explained in "
       "doc/native.md.\n\n");
   if (is_wanted(only, "sweeps")) bench_sweeps(sweeps, quick ? 2 : 4);
   if (is_wanted(only, "gradient")) bench_gradient(gradients, quick ? 2 : 4);

@@ -319,20 +319,22 @@ static int print_entry(const char *name, const char *kind, int size, int steps) 
   contacts.mu = config.mu, contacts.step = config.step, contacts.cfm = config.cfm;
   if (m->iterations) dWorldSetQuickStepNumIterations(contacts.world, m->iterations);
   entry e = run_entry(m, s, steps < STEPS_MAX ? steps : STEPS_MAX);
-  printf("%.9g | %d | %s %d | %s | %.3g ms | %.1e | %d | %.1f mm | %.1f mm |\n", e.seconds, e.rows, kind, size,
-         m->words, 1e3 * e.seconds, worst_residual, e.steps, 1e3 * e.moved, 1e3 * e.depth);
+  printf("%.9g | %d | %s %d | %s | %.3g ms | %.1e | %d | %.1f mm | %.1f mm |\n", e.seconds, e.rows,
+         kind, size, m->words, 1e3 * e.seconds, worst_residual, e.steps, 1e3 * e.moved,
+         1e3 * e.depth);
   return 0;
 }
 
 /* ---- the table
  * ----------------------------------------------------------------------------------- */
 
-/* Runs one entry in a process of its own, as the settings are read when the plug is loaded.  *peer: the time
- * of the scene's first entry, which the others are compared with. */
-static int run_line(const char *program, const method *m, const char *kind, int size, int steps, double *peer) {
+/* Runs one entry in a process of its own, as the settings are read when the plug is loaded.  *peer:
+ * the time of the scene's first entry, which the others are compared with. */
+static int run_line(const char *program, const method *m, const char *kind, int size, int steps,
+                    double *peer) {
   char command[512], line[512], *row = line;
-  snprintf(command, sizeof command, "LCPLUG=%s '%s' %s %s %d %d 2>/dev/null", m->settings, program, m->name, kind,
-           size, steps);
+  snprintf(command, sizeof command, "LCPLUG=%s '%s' %s %s %d %d 2>/dev/null", m->settings, program,
+           m->name, kind, size, steps);
   FILE *child = popen(command, "r");
   int read = child && fgets(line, sizeof line, child);
   if (!child || pclose(child) || !read) return 1;
@@ -349,24 +351,34 @@ static int print_table(const char *program) {
     const char *kind;
     int size;
     int steps;
-  } scenes[] = {{"pyramid", 2, 100}, {"pyramid", 4, 100},  {"wall", 5, 100},     {"pyramid", 7, 100},
-                {"wall", 9, 100},    {"pyramid", 12, 100}, {"pyramid", 20, 100}, {"boxes", 20, 150},
-                {"boxes", 60, 150},  {"boxes", 150, 150}};
-  puts("# ODE's two steps and lcplug's\n\n"
-       "Written by `make bench-native`, in steps of 0.01 s, up to 25 s of processor time for each line, with\n"
-       "mu 0.5 and ODE's own CFM of 1e-10.  Pyramids and walls are built at rest and one island each: one that\n"
-       "stands has not moved.  Dantzig gives up on most of them (residual 1 and more), and is then quick, as all\n"
-       "later rows stay zero.  Boxes fall into a heap, in many small islands, which Dantzig solves.\n\n"
-       "The time is the median of a step without collision detection, over the steps with nearly the most rows;\n"
-       "the residual is the worst of every fifth step (1: nothing solved); faster: than the scene's QuickStep with\n"
-       "20 iterations.\n\n"
-       "| rows | scene | method | time of a step | worst residual | steps | farthest moved | deepest | faster |\n"
-       "|---|---|---|---|---|---|---|---|---|");
+  } scenes[] = {{"pyramid", 2, 100},  {"pyramid", 4, 100}, {"wall", 5, 100},
+                {"pyramid", 7, 100},  {"wall", 9, 100},    {"pyramid", 12, 100},
+                {"pyramid", 20, 100}, {"boxes", 20, 150},  {"boxes", 60, 150},
+                {"boxes", 150, 150}};
+  puts(
+      "# ODE's two steps and lcplug's\n\n"
+      "Written by `make bench-native`, in steps of 0.01 s, up to 25 s of processor time for each "
+      "line, with\n"
+      "mu 0.5 and ODE's own CFM of 1e-10.  Pyramids and walls are built at rest and one island "
+      "each: one that\n"
+      "stands has not moved.  Dantzig gives up on most of them (residual 1 and more), and is then "
+      "quick, as all\n"
+      "later rows stay zero.  Boxes fall into a heap, in many small islands, which Dantzig "
+      "solves.\n\n"
+      "The time is the median of a step without collision detection, over the steps with nearly "
+      "the most rows;\n"
+      "the residual is the worst of every fifth step (1: nothing solved); faster: than the scene's "
+      "QuickStep with\n"
+      "20 iterations.\n\n"
+      "| rows | scene | method | time of a step | worst residual | steps | farthest moved | "
+      "deepest | faster |\n"
+      "|---|---|---|---|---|---|---|---|---|");
   fflush(stdout);
   for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
     double peer = 0.0;
     for (int m = 0; m < METHODS; m++)
-      if (run_line(program, &methods[m], scenes[i].kind, scenes[i].size, scenes[i].steps, &peer)) return 1;
+      if (run_line(program, &methods[m], scenes[i].kind, scenes[i].size, scenes[i].steps, &peer))
+        return 1;
   }
   return 0;
 }

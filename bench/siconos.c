@@ -65,9 +65,9 @@ static double lcplug_once(const lcplug_record *record, rival by, double tol, dou
   lcplug_solution solution = {.x = x};
   double started = cpu_seconds();
   lcplug_workspace *workspace = lcplug_workspace_create();
-  lcplug_error error =
-      record->W ? lcplug_solve_asymmetric(workspace, &given, &settings, &solution, NULL)
-                : lcplug_solve(workspace, &given, &settings, &solution, NULL);
+  lcplug_error error = record->W
+                           ? lcplug_solve_asymmetric(workspace, &given, &settings, &solution, NULL)
+                           : lcplug_solve(workspace, &given, &settings, &solution, NULL);
   lcplug_workspace_free(workspace);
   double seconds = cpu_seconds() - started;
   return error ? (double)INFINITY : seconds;
@@ -77,8 +77,8 @@ static double judge(const lcplug_record *record, const double *x) {
   lcplug_problem given = lcplug_record_as_given(record);
   lcplug_workspace *workspace = lcplug_workspace_create();
   double residual = INFINITY;
-  (record->W ? lcplug_residual_asymmetric : lcplug_residual)(workspace, &given, LCPLUG_FRICTION_COULOMB, x, 1,
-                                                             NULL, NULL, 1, &residual);
+  (record->W ? lcplug_residual_asymmetric : lcplug_residual)(
+      workspace, &given, LCPLUG_FRICTION_COULOMB, x, 1, NULL, NULL, 1, &residual);
   lcplug_workspace_free(workspace);
   return residual;
 }
@@ -97,8 +97,8 @@ static void run_here(const lcplug_record *record, rival by, double tol, run *res
 
 static run run_apart(const lcplug_record *record, rival by, double tol) {
   const run unfinished = {INFINITY, INFINITY};
-  run *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                     0);
+  run *shared =
+      mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return unfinished;
   *shared = unfinished;
   fflush(NULL);

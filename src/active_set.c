@@ -1,9 +1,9 @@
 /* active_set.c - primal-dual active sets for a box.
  *
  * Guess where each row is; put the rows at bounds there; solve A_FF x_F = b_F - A_FB x_B for the
- * rows inside; guess again from x - w / A_ii.  That is Newton's method for the natural residual: when
- * the guess repeats itself it is right.  It may also cycle; the last few rows are then settled among
- * themselves (contested.c), and where they are many somebody else has to go on.
+ * rows inside; guess again from x - w / A_ii.  That is Newton's method for the natural residual:
+ * when the guess repeats itself it is right.  It may also cycle; the last few rows are then settled
+ * among themselves (contested.c), and where they are many somebody else has to go on.
  *
  * The system is solved for a correction of x, with a trace of the diagonal added: where A is
  * singular (more contacts than the bodies need) the forces then stay near the guess instead of
@@ -15,15 +15,15 @@
 
 static const double REGULARIZATION = 1e-12;
 static const double LEAST_PROGRESS = 0.65;
-/* In units of the residual: w of the rows inside that is too much, and an answer of contested rows that
- * needs no factor of its own. */
+/* In units of the residual: w of the rows inside that is too much, and an answer of contested rows
+ * that needs no factor of its own. */
 static const double REFINE = 1e-13, CLEAN = 1e-12;
 enum { REFINEMENTS = 2 };
 /* So few changes that rounding may be the reason; and how often rows are contested. */
 enum { NEARLY_NONE = 2, MOST_CONTESTS = 4 };
 
-/* Changes that it is cheaper to contest than to take another step for, and so many that it is dearer to
- * contest them than to leave them to the interior point. */
+/* Changes that it is cheaper to contest than to take another step for, and so many that it is
+ * dearer to contest them than to leave them to the interior point. */
 static int few_changes(const box *p) { return 8 + p->rows / 256; }
 
 static int many_changes(const box *p) {

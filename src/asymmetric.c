@@ -4,9 +4,10 @@
  *
  *     A x = b + w   is   S x = (b - (A - S) x) + w,
  *
- * so solving with S and moving what is left to the right side, again and again, ends at an answer of A
- * itself.  Each round gains about as many digits as A is symmetric to, and starts from the last x.
- * Newton's method, which friction cones are solved by, needs no rounds: it takes A as it is. */
+ * so solving with S and moving what is left to the right side, again and again, ends at an answer
+ * of A itself.  Each round gains about as many digits as A is symmetric to, and starts from the
+ * last x. Newton's method, which friction cones are solved by, needs no rounds: it takes A as it
+ * is. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ typedef struct rounds {
 
 static lcplug_error take_memory(rounds *r, lcplug_workspace *memory) {
   size_t n = (size_t)r->given->n;
-  r->S = TAKE(memory, double, n * n);
+  r->S = TAKE(memory, double, n *n);
   r->b = TAKE(memory, double, n);
   r->x = TAKE(memory, double, n);
   r->best_x = TAKE(memory, double, n);
@@ -90,8 +91,8 @@ static lcplug_error check(const lcplug_problem *p) {
 static lcplug_error solve_round(rounds *r, lcplug_workspace *workspace, lcplug_settings *inner,
                                 lcplug_solution *solution, lcplug_info *info) {
   lcplug_info one;
-  lcplug_solution out = {.x = r->x, .lo = solution->lo, .hi = solution->hi,
-                         .bounds_step = solution->bounds_step};
+  lcplug_solution out = {
+      .x = r->x, .lo = solution->lo, .hi = solution->hi, .bounds_step = solution->bounds_step};
   if (r->deadline < INFINITY) inner->time_limit = fmax(r->deadline - lcplug_now(), 1e-9);
   lcplug_error error = lcplug_solve(workspace, &r->symmetric, inner, &out, &one);
   if (error) return error;
@@ -147,7 +148,9 @@ static lcplug_error solve_in_rounds(lcplug_workspace *workspace, const lcplug_pr
   lcplug_workspace *memory = lcplug_workspace_create();
   if (!memory) return LCPLUG_ERROR_MEMORY;
   double started = lcplug_now();
-  rounds r = {.given = problem, .symmetric = *problem, .off = off,
+  rounds r = {.given = problem,
+              .symmetric = *problem,
+              .off = off,
               .deadline = settings->time_limit > 0.0 ? started + settings->time_limit : INFINITY};
   lcplug_error error = take_memory(&r, memory);
   if (!error) {

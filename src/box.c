@@ -23,7 +23,7 @@ static double clip(double value, double lo, double hi) {
   return raised > hi ? hi : raised;
 }
 
-/* ---- the kept rows -------------------------------------------------------------------------------- */
+/* ---- the kept rows --------------------------------------------------------------------------- */
 
 static void list_kept(box *p) {
   int k = 0;
@@ -49,7 +49,7 @@ static int list_kept_at(box *p) {
   return 1;
 }
 
-/* ---- dense ---------------------------------------------------------------------------------------- */
+/* ---- dense ----------------------------------------------------------------------------------- */
 
 static void dense_apply(const box *p, const double *x, double *y) {
   p->kernels->multiply(p->dense, (int)p->ld, p->rows, x, y);
@@ -107,7 +107,8 @@ static double dense_trail_product(const box *p, const trail *a, const trail *b) 
   return sum;
 }
 
-static void dense_add_trails(box *p, int count, const trail *trails, const double *parts, double *v) {
+static void dense_add_trails(box *p, int count, const trail *trails, const double *parts,
+                             double *v) {
   int k = p->kept_rows, ld = lcplug_panel_pad(k) + PANEL_PAD;
   memset(p->vector, 0, (size_t)ld * sizeof *p->vector);
   for (int t = 0; t < count; t++)
@@ -125,11 +126,11 @@ static int dense_column(const box *p, int i, int *rows, double *values) {
 }
 
 static const box_matrix dense_matrix = {
-    dense_apply,      dense_factor_and_solve, dense_solve,         dense_begin_trails,
-    dense_make_trail, dense_trail_product,    dense_add_trails,    dense_column_length,
-    dense_column};
+    dense_apply,        dense_factor_and_solve, dense_solve,
+    dense_begin_trails, dense_make_trail,       dense_trail_product,
+    dense_add_trails,   dense_column_length,    dense_column};
 
-/* ---- sparse --------------------------------------------------------------------------------------- */
+/* ---- sparse ---------------------------------------------------------------------------------- */
 
 /* y = A x for a lower triangle by rows, the diagonal last: element (i, j) serves y_i and y_j. */
 static void multiply_lower(int rows, const size_t *begin, const int *column, const double *value,
@@ -152,7 +153,9 @@ static void multiply_lower(int rows, const size_t *begin, const int *column, con
   }
 }
 
-static void sparse_apply(const box *p, const double *x, double *y) { lcplug_product(&p->product, x, y); }
+static void sparse_apply(const box *p, const double *x, double *y) {
+  lcplug_product(&p->product, x, y);
+}
 
 static void choose_rows(box *p) {
   for (int k = 0; k < p->rows; k++) p->keep_all[p->place_of[k]] = p->keep[k];
@@ -176,8 +179,8 @@ static int count_kept(const box *p) {
   return kept;
 }
 
-/* A box has its rows in the factor's order: where all are in it there is nothing to move.  Rows that nothing
- * can move have moved by rounding error of the least. */
+/* A box has its rows in the factor's order: where all are in it there is nothing to move.  Rows
+ * that nothing can move have moved by rounding error of the least. */
 static void sparse_solve(box *p, double *v) {
   if (p->kept_rows == p->rows) {
     lcplug_cholesky_solve(p->factor, v);
@@ -217,7 +220,8 @@ static double sparse_trail_product(const box *p, const trail *a, const trail *b)
   return lcplug_trail_product(p->factor, a, b);
 }
 
-static void sparse_add_trails(box *p, int count, const trail *trails, const double *parts, double *v) {
+static void sparse_add_trails(box *p, int count, const trail *trails, const double *parts,
+                              double *v) {
   memset(p->vector, 0, (size_t)p->kept_rows * sizeof *p->vector);
   for (int t = 0; t < count; t++) lcplug_trail_add(p->factor, &trails[t], parts[t], p->vector);
   lcplug_fronts_backward(p->factor, p->factor->factor, p->factor->inverse, p->vector);
@@ -242,11 +246,11 @@ static int sparse_column(const box *p, int i, int *rows, double *values) {
 }
 
 static const box_matrix sparse_matrix = {
-    sparse_apply,      sparse_factor_and_solve, sparse_solve,      sparse_begin_trails,
-    sparse_make_trail, sparse_trail_product,    sparse_add_trails, sparse_column_length,
-    sparse_column};
+    sparse_apply,        sparse_factor_and_solve, sparse_solve,
+    sparse_begin_trails, sparse_make_trail,       sparse_trail_product,
+    sparse_add_trails,   sparse_column_length,    sparse_column};
 
-/* ---- the source ----------------------------------------------------------------------------------- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *p, const layout *l,
                                      lcplug_workspace *workspace) {
@@ -271,8 +275,8 @@ lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *p, con
   return negative ? LCPLUG_ERROR_DIAGONAL : LCPLUG_OK;
 }
 
-/* The analysis of the last sparse problem.  A simulation poses the same pattern again as long as its
- * contacts stay; then only the values are new. */
+/* The analysis of the last sparse problem.  A simulation poses the same pattern again as long as
+ * its contacts stay; then only the values are new. */
 typedef struct kept_analysis {
   int n, groups;
   size_t *begin;
@@ -329,13 +333,13 @@ void lcplug_box_source_apply(const box_source *s, const double *x, double *y) {
   multiply_lower(n, s->lower->begin, s->lower->column, s->lower->value, x, y);
 }
 
-/* ---- cutting -------------------------------------------------------------------------------------- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 static int take_vectors(box *p, lcplug_workspace *workspace) {
   double **vectors[] = {&p->b,     &p->lo, &p->hi,      &p->diagonal,  &p->x,     &p->w,
                         &p->extra, &p->dx, &p->clipped, &p->clipped_w, &p->center};
   size_t count = sizeof vectors / sizeof *vectors, stride = (size_t)lcplug_panel_pad(p->rows);
-  double *memory = TAKE(workspace, double, count * stride);
+  double *memory = TAKE(workspace, double, count *stride);
   p->place = TAKE(workspace, unsigned char, p->rows);
   p->keep = TAKE(workspace, unsigned char, p->rows);
   p->kept = TAKE(workspace, int, p->rows);
@@ -345,13 +349,14 @@ static int take_vectors(box *p, lcplug_workspace *workspace) {
   return 1;
 }
 
-/* Room for the factor, and the rows and columns themselves; a box of all rows uses them in place. */
+/* Room for the factor, and the rows and columns themselves; a box of all rows uses them in place.
+ */
 static int cut_dense(box *p, const double *A, size_t ld, int all, lcplug_workspace *workspace) {
   size_t rows = (size_t)p->rows, panel_ld = (size_t)lcplug_panel_pad(p->rows) + PANEL_PAD;
   p->matrix = &dense_matrix;
   p->kernels = lcplug_kernels_best();
   p->ld = (size_t)lcplug_panel_pad(p->rows);
-  p->panel = TAKE(workspace, double, panel_ld * rows);
+  p->panel = TAKE(workspace, double, panel_ld *rows);
   p->inverse = TAKE(workspace, double, 2 * panel_ld);
   if (!p->panel || !p->inverse) return 0;
   p->floor = p->inverse + panel_ld;
@@ -421,7 +426,8 @@ double lcplug_box_source_unit(const box_source *s, const double *lo, const doubl
 
 /* Rows without a choice, and their value: an interval so short that no force in it changes w beyond
  * rounding, and a row of zeros, whose force goes to the bound that b points at, if there is one. */
-static int is_fixed(const box_source *s, int row, double lo, double hi, double unit, double *value) {
+static int is_fixed(const box_source *s, int row, double lo, double hi, double unit,
+                    double *value) {
   double d = source_diagonal(s, row), b = s->layout->b[row];
   *value = clip(0.0, lo, hi);
   if (d > 0.0) return d * (hi - lo) <= NEGLIGIBLE * unit;
@@ -473,7 +479,7 @@ void lcplug_box_paste(const box *p, const double *values, double *x) {
   for (int k = 0; k < p->rows; k++) x[p->row[k]] = values[k];
 }
 
-/* ---- judging -------------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static void set_w_of(const box *p, const double *x, double *w) {
   p->matrix->apply(p, x, w);

@@ -1,13 +1,13 @@
 /* box.h - the problem inside the exact solver: min 1/2 x'Ax - b'x, lo <= x <= hi.
  *
- * A box holds only the rows that have a choice (lo < hi), in an order of its own; rows with a single
- * value have been moved into b.  Two methods work on it in turn.  Active sets guess which rows sit
- * at a bound and solve for the others; a right guess is the exact answer, and the last few wrong rows
- * are settled by pivoting (contested.h).  The interior point needs more factorizations but no guess,
- * and ends close enough for the active set to take over.
+ * A box holds only the rows that have a choice (lo < hi), in an order of its own; rows with a
+ * single value have been moved into b.  Two methods work on it in turn.  Active sets guess which
+ * rows sit at a bound and solve for the others; a right guess is the exact answer, and the last few
+ * wrong rows are settled by pivoting (contested.h).  The interior point needs more factorizations
+ * but no guess, and ends close enough for the active set to take over.
  *
- * A small box keeps A as a dense square, a large one as blocks of a sparse factor's pattern, its rows in
- * the order of elimination; the methods do not know which. */
+ * A small box keeps A as a dense square, a large one as blocks of a sparse factor's pattern, its
+ * rows in the order of elimination; the methods do not know which. */
 #ifndef LCPLUG_BOX_H
 #define LCPLUG_BOX_H
 
@@ -31,9 +31,9 @@ typedef struct box_matrix {
   void (*factor_and_solve)(box *p, double *v);
   /* The same with the factor of the last call. */
   void (*solve)(box *p, double *v);
-  /* With the factor L L' of the last call: L^-1 of a vector with few elements as a trail (at: which of the
-   * kept rows they are, kept_at tells); the product of two trails; and v <- L^-T of the sum of parts of
-   * trails.  begin: before the first of them.  0 if out of memory. */
+  /* With the factor L L' of the last call: L^-1 of a vector with few elements as a trail (at: which
+   * of the kept rows they are, kept_at tells); the product of two trails; and v <- L^-T of the sum
+   * of parts of trails.  begin: before the first of them.  0 if out of memory. */
   int (*begin_trails)(box *p);
   int (*make_trail)(box *p, int count, const int *at, const double *values, trail *to);
   double (*trail_product)(const box *p, const trail *a, const trail *b);
@@ -59,11 +59,11 @@ struct box {
   double *extra;
   /* scratch */
   double *dx, *clipped, *clipped_w;
-  const int *row; /* row of the box -> row in the solver's order */
+  const int *row;       /* row of the box -> row in the solver's order */
   int *kept, kept_rows; /* the rows of the last factorization */
   int *kept_at;         /* row of the box -> which of them it is; for trails */
   trail_maker maker;
-  double *vector;       /* on those */
+  double *vector; /* on those */
   /* dense: A, columns of ld numbers, and the factor as one panel */
   const double *dense;
   size_t ld;
@@ -94,18 +94,19 @@ lcplug_error lcplug_box_source_sparse(box_source *s, const lower_triangle *lower
                                       lcplug_workspace *workspace);
 
 /* The box of the rows with lo < hi; x starts from `x`, and fixed rows of x receive their value. */
-lcplug_error lcplug_box_cut(box *p, box_source *source, const double *lo, const double *hi, double *x,
-                            lcplug_workspace *workspace);
+lcplug_error lcplug_box_cut(box *p, box_source *source, const double *lo, const double *hi,
+                            double *x, lcplug_workspace *workspace);
 
-/* A box of `count` rows of a dense matrix (columns of ld numbers), listed in row.  Its b, lo, hi, x,
- * scales and unit are the caller's to fill in. */
+/* A box of `count` rows of a dense matrix (columns of ld numbers), listed in row.  Its b, lo, hi,
+ * x, scales and unit are the caller's to fill in. */
 lcplug_error lcplug_box_of_dense(box *p, const double *A, size_t ld, const int *row, int count,
                                  lcplug_workspace *workspace);
 
 /* y = A x on all rows of the source. */
 void lcplug_box_source_apply(const box_source *s, const double *x, double *y);
 
-/* The natural residual of x on all rows of the source, lo <= x <= hi, and what it is a fraction of. */
+/* The natural residual of x on all rows of the source, lo <= x <= hi, and what it is a fraction of.
+ */
 double lcplug_box_source_residual(const box_source *s, const double *lo, const double *hi,
                                   const double *x, const double *Ax, double unit);
 double lcplug_box_source_unit(const box_source *s, const double *lo, const double *hi);
@@ -123,8 +124,8 @@ double lcplug_box_residual(const box *p, const double *x, const double *w);
  * is time to stop. */
 int lcplug_box_observe(box *p, iteration *it);
 
-/* Active sets, from p->place and p->x; at most `steps` of them.  1 when solved.  promising: the part of the
- * rows that may change their place after the first step without its being given up. */
+/* Active sets, from p->place and p->x; at most `steps` of them.  1 when solved.  promising: the
+ * part of the rows that may change their place after the first step without its being given up. */
 int lcplug_active_set(box *p, iteration *it, int steps, double promising);
 
 /* Where x - w / A_ii says that row i is; multiplied by A_ii, which saves a division. */

@@ -1,22 +1,26 @@
 /* builders.c - rows of J from contacts and joints, and the motion of bodies.
  *
  * Every row measures a velocity of the first body against the second, in the world frame: a point's
- * velocity along d is v.d + omega.(r x d), r the lever from the centre of mass.  Errors are what the
- * rows are derivatives of, so that w = error' + bias, and a bias of error / h undoes the error. */
+ * velocity along d is v.d + omega.(r x d), r the lever from the centre of mass.  Errors are what
+ * the rows are derivatives of, so that w = error' + bias, and a bias of error / h undoes the error.
+ */
 #include <math.h>
 #include <string.h>
 
 #include "system.h"
 #include "workspace.h"
 
-/* ---- vectors and rotations --------------------------------------------------------------------------- */
+/* ---- vectors and rotations ------------------------------------------------------------------- */
 
 static void cross(const double a[3], const double b[3], double c[3]) {
-  double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2], z = a[0] * b[1] - a[1] * b[0];
+  double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2],
+         z = a[0] * b[1] - a[1] * b[0];
   c[0] = x, c[1] = y, c[2] = z;
 }
 
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+static double dot(const double a[3], const double b[3]) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
 
 static void subtract(const double a[3], const double b[3], double c[3]) {
   for (int i = 0; i < 3; i++) c[i] = a[i] - b[i];
@@ -61,7 +65,7 @@ static void turn_back(const lcplug_pose *pose, const double v[3], double out[3])
 
 static const lcplug_pose world = {{0, 0, 0}, {1, 0, 0, 0}};
 
-/* ---- contacts ------------------------------------------------------------------------------------------ */
+/* ---- contacts -------------------------------------------------------------------------------- */
 
 void lcplug_contact_frame(const double normal[3], double tangent1[3], double tangent2[3]) {
   /* Across the axis that the normal is least along. */
@@ -75,7 +79,8 @@ void lcplug_contact_frame(const double normal[3], double tangent1[3], double tan
 }
 
 /* The velocity along d of a point of body 1 against one of body 2. */
-static void point_row(const double d[3], const double lever1[3], const double lever2[3], double *row) {
+static void point_row(const double d[3], const double lever1[3], const double lever2[3],
+                      double *row) {
   memcpy(row, d, 3 * sizeof *row);
   cross(lever1, d, row + 3);
   for (int i = 0; i < 3; i++) row[6 + i] = -d[i];
@@ -97,11 +102,13 @@ void lcplug_contact_rows(const double normal[3], const double lever1[3], const d
   point_row(tangent2, lever1, lever2, jacobian + 2 * ROW_SIZE);
 }
 
-/* ---- joints -------------------------------------------------------------------------------------------- */
+/* ---- joints ---------------------------------------------------------------------------------- */
 
 int32_t lcplug_joint_row_count(lcplug_joint_kind kind) {
-  static const int32_t rows[] = {[LCPLUG_JOINT_BALL] = 3, [LCPLUG_JOINT_HINGE] = 5,
-                                 [LCPLUG_JOINT_SLIDER] = 5, [LCPLUG_JOINT_FIXED] = 6};
+  static const int32_t rows[] = {[LCPLUG_JOINT_BALL] = 3,
+                                 [LCPLUG_JOINT_HINGE] = 5,
+                                 [LCPLUG_JOINT_SLIDER] = 5,
+                                 [LCPLUG_JOINT_FIXED] = 6};
   return (unsigned)kind <= LCPLUG_JOINT_FIXED ? rows[kind] : 0;
 }
 
@@ -212,12 +219,13 @@ lcplug_error lcplug_joint_rows(const lcplug_joint *joint, const lcplug_pose *pos
   placed_joint p = place_joint(joint, pose1, pose2 ? pose2 : &world);
   double errors[LCPLUG_JOINT_MOST_ROWS];
   int rows = parts[joint->kind][0](&p, jacobian, errors);
-  if (parts[joint->kind][1]) rows += parts[joint->kind][1](&p, jacobian + rows * ROW_SIZE, errors + rows);
+  if (parts[joint->kind][1])
+    rows += parts[joint->kind][1](&p, jacobian + rows * ROW_SIZE, errors + rows);
   if (error) memcpy(error, errors, (size_t)rows * sizeof *error);
   return LCPLUG_OK;
 }
 
-/* ---- bodies -------------------------------------------------------------------------------------------- */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 void lcplug_world_inertia(const lcplug_pose *pose, const double inverse_moments[3],
                           double inverse_inertia[9]) {
@@ -257,7 +265,7 @@ void lcplug_move_bodies(int32_t bodies, lcplug_pose *pose, const double *velocit
   }
 }
 
-/* ---- warm starts ------------------------------------------------------------------------------------------ */
+/* ---- warm starts ----------------------------------------------------------------------------- */
 
 /* Keys to items, by open addressing; at least half of the slots are empty. */
 typedef struct key_table {

@@ -1,15 +1,16 @@
 /* cholesky.c - numeric factorization and solves.
  *
- * Multifrontal: supernodes are visited children first.  Each collects its columns of A and the updates
- * that its children left, eliminates its pivots by dense kernels, and leaves an update for its parent.
+ * Multifrontal: supernodes are visited children first.  Each collects its columns of A and the
+ * updates that its children left, eliminates its pivots by dense kernels, and leaves an update for
+ * its parent.
  *
  * A subset of the rows only shortens the lists: every panel is cut down to the kept rows before any
- * arithmetic is done, and A is put in its place there, once for all factorizations of the subset.  A
+ * arithmetic is done, and A is put in its place there, once for all factorizations of the subset. A
  * supernode that has lost all its pivots hands on the update that waits for it; only if there are
  * several it adds them up.
  *
- * Updates live on two stacks, a supernode's own on another one than its children's: so theirs can be
- * dropped as soon as they are added, and nothing moves. */
+ * Updates live on two stacks, a supernode's own on another one than its children's: so theirs can
+ * be dropped as soon as they are added, and nothing moves. */
 #include "cholesky.h"
 
 #include <float.h>
@@ -66,8 +67,8 @@ static void cut_supernodes(cholesky *c) {
     rows += s->below, at += s->below;
     panels += (size_t)lcplug_panel_ld(s->pivots, s->below) * (size_t)s->pivots;
     if (s->parent >= 0) c->waiting[s->parent] += hands_on(c, k) ? c->waiting[k] : s->below > 0;
-    c->nonzeros += (size_t)s->pivots * (size_t)s->below +
-                   (size_t)s->pivots * (size_t)(s->pivots + 1) / 2;
+    c->nonzeros +=
+        (size_t)s->pivots * (size_t)s->below + (size_t)s->pivots * (size_t)(s->pivots + 1) / 2;
     c->flops += count_flops(s->pivots, s->below);
   }
 }
@@ -179,7 +180,8 @@ int lcplug_cholesky_column_length(const cholesky *c, int place) {
   return length;
 }
 
-/* What is eliminated first is the column: a block is stored by the columns of its earlier cluster. */
+/* What is eliminated first is the column: a block is stored by the columns of its earlier cluster.
+ */
 int lcplug_cholesky_column(const cholesky *c, int place, int *places, double *values) {
   int a = cluster_of(c, place), first = c->cluster_first[a], count = 0;
   size_t own = (size_t)(place - first), step = (size_t)(c->place_begin[a + 1] - c->place_begin[a]);
@@ -193,7 +195,7 @@ int lcplug_cholesky_column(const cholesky *c, int place, int *places, double *va
     int b = c->neighbour[e];
     size_t step_b = (size_t)(c->place_begin[b + 1] - c->place_begin[b]);
     const double *block = c->value + c->block[e] + (b > a ? own * step : own);
-    for (int q = c->cluster_first[b]; q < c->cluster_first[b + 1]; q++, block += b > a ? 1 : step_b) {
+    for (int q = c->cluster_first[b]; q<c->cluster_first[b + 1]; q++, block += b> a ? 1 : step_b) {
       places[count] = q;
       values[count++] = *block;
     }
@@ -219,16 +221,15 @@ static void load_panel(cholesky *c, const supernode *s, const double *extra) {
 static int find_runs(const int *position, int count, panel_run *run) {
   int runs = 0;
   for (int k = 0; k < count; k++)
-    if (k && position[k] == position[k - 1] + 1)
-      run[runs - 1].count++;
-    else
-      run[runs++] = (panel_run){k, position[k], 1};
+    if (k && position[k] == position[k - 1] + 1) run[runs - 1].count++;
+    else run[runs++] = (panel_run){k, position[k], 1};
   return runs;
 }
 
-/* Adds columns first .. last of a child's update to where they belong: `to` is the column of the child's
- * row at[first], and they are ld apart per row of the front. */
-static void add_columns(const cholesky *c, const update *u, int first, int last, double *to, size_t ld) {
+/* Adds columns first .. last of a child's update to where they belong: `to` is the column of the
+ * child's row at[first], and they are ld apart per row of the front. */
+static void add_columns(const cholesky *c, const update *u, int first, int last, double *to,
+                        size_t ld) {
   const supernode *child = u->from;
   const int *at = child->at;
   int size = child->below;
@@ -248,17 +249,18 @@ static void add_columns(const cholesky *c, const update *u, int first, int last,
   }
 }
 
-void lcplug_front_add_to_panel(const cholesky *c, const supernode *s, int count, const update *updates,
-                               double *panel) {
+void lcplug_front_add_to_panel(const cholesky *c, const supernode *s, int count,
+                               const update *updates, double *panel) {
   size_t ld = (size_t)lcplug_panel_ld(s->pivots, s->below);
   for (int k = 0; k < count; k++) add_columns(c, &updates[k], 0, updates[k].from->own, panel, ld);
 }
 
-void lcplug_front_add_to_update(const cholesky *c, const supernode *s, int count, const update *updates,
-                                double *own) {
+void lcplug_front_add_to_update(const cholesky *c, const supernode *s, int count,
+                                const update *updates, double *own) {
   size_t ld = (size_t)lcplug_panel_pad(s->below), pad = (size_t)lcplug_panel_pad(s->pivots);
   for (int k = 0; k < count; k++)
-    add_columns(c, &updates[k], updates[k].from->own, updates[k].from->below, own - pad * (ld + 1), ld);
+    add_columns(c, &updates[k], updates[k].from->own, updates[k].from->below, own - pad * (ld + 1),
+                ld);
 }
 
 void lcplug_cholesky_factor(cholesky *c, const double *extra) {
@@ -298,7 +300,8 @@ static int all_zero(const double *y, int count) {
 }
 
 /* A right side with few elements meets few supernodes. */
-void lcplug_fronts_forward(const cholesky *c, const double *factor, const double *inverse, double *y) {
+void lcplug_fronts_forward(const cholesky *c, const double *factor, const double *inverse,
+                           double *y) {
   double *w = c->column;
   for (int k = 0; k < c->supernodes; k++) {
     const supernode *s = &c->now[k];
@@ -312,7 +315,8 @@ void lcplug_fronts_forward(const cholesky *c, const double *factor, const double
   }
 }
 
-void lcplug_fronts_backward(const cholesky *c, const double *factor, const double *inverse, double *y) {
+void lcplug_fronts_backward(const cholesky *c, const double *factor, const double *inverse,
+                            double *y) {
   double *w = c->column;
   for (int k = c->supernodes - 1; k >= 0; k--) {
     const supernode *s = &c->now[k];

@@ -10,8 +10,8 @@
 typedef struct group_graph {
   int groups;
   int *begin, *neighbour;
-  unsigned *hash;   /* of the neighbourhood, the group itself included */
-  int *mark;        /* group -> last group that met it as a neighbour */
+  unsigned *hash; /* of the neighbourhood, the group itself included */
+  int *mark;      /* group -> last group that met it as a neighbour */
 } group_graph;
 
 static unsigned scramble(int g) { return ((unsigned)g + 1u) * 2654435761u; }
@@ -38,7 +38,8 @@ static void list_lower(group_graph *graph, const lower_triangle *a, const int *g
   lower_begin[graph->groups] = count;
 }
 
-static void make_symmetric(group_graph *graph, const int *lower_begin, const int *lower, int *next) {
+static void make_symmetric(group_graph *graph, const int *lower_begin, const int *lower,
+                           int *next) {
   int count = 0;
   for (int g = 0; g < graph->groups; g++) {
     int degree = graph->begin[g];
@@ -78,20 +79,17 @@ static lcplug_error find_groups(group_graph *graph, const lower_triangle *a, int
   return LCPLUG_OK;
 }
 
-/* 1 if g and h are neighbours of each other and have all others in common.  Lists are compared in the
- * order in which they stand; where that is not ascending, equal ones may go unnoticed, which costs a
- * little time and nothing else. */
+/* 1 if g and h are neighbours of each other and have all others in common.  Lists are compared in
+ * the order in which they stand; where that is not ascending, equal ones may go unnoticed, which
+ * costs a little time and nothing else. */
 static int same_neighbours(const group_graph *graph, int g, int h) {
   int i = graph->begin[g], last_i = graph->begin[g + 1], each_other = 0;
   int j = graph->begin[h], last_j = graph->begin[h + 1];
   const int *list = graph->neighbour;
   while (i < last_i || j < last_j) {
-    if (i < last_i && list[i] == h)
-      i++, each_other++;
-    else if (j < last_j && list[j] == g)
-      j++, each_other++;
-    else if (i == last_i || j == last_j || list[i++] != list[j++])
-      return 0;
+    if (i < last_i && list[i] == h) i++, each_other++;
+    else if (j < last_j && list[j] == g) j++, each_other++;
+    else if (i == last_i || j == last_j || list[i++] != list[j++]) return 0;
   }
   return each_other == 2;
 }
@@ -103,8 +101,8 @@ static int find_clusters(const group_graph *graph, int *cluster_of, int *leader,
   for (unsigned k = 0; k <= mask; k++) bucket[k] = -1;
   for (int g = 0; g < graph->groups; g++) {
     int *head = &bucket[(graph->hash[g] >> 8) & mask], c = *head;
-    while (c >= 0 && (graph->hash[leader[c]] != graph->hash[g] ||
-                      !same_neighbours(graph, g, leader[c])))
+    while (c >= 0 &&
+           (graph->hash[leader[c]] != graph->hash[g] || !same_neighbours(graph, g, leader[c])))
       c = chain[c];
     if (c < 0) {
       c = clusters++;
@@ -116,7 +114,8 @@ static int find_clusters(const group_graph *graph, int *cluster_of, int *leader,
   return clusters;
 }
 
-static void list_rows(cluster_graph *graph, int groups, const int *group_first, const int *cluster_of) {
+static void list_rows(cluster_graph *graph, int groups, const int *group_first,
+                      const int *cluster_of) {
   int *begin = graph->row_begin, total = 0;
   memset(begin, 0, (size_t)(graph->clusters + 1) * sizeof *begin);
   for (int g = 0; g < groups; g++) begin[cluster_of[g]] += group_first[g + 1] - group_first[g];
@@ -126,12 +125,14 @@ static void list_rows(cluster_graph *graph, int groups, const int *group_first, 
     total += rows;
   }
   for (int g = 0; g < groups; g++)
-    for (int i = group_first[g]; i < group_first[g + 1]; i++) graph->row[begin[cluster_of[g]]++] = i;
+    for (int i = group_first[g]; i < group_first[g + 1]; i++)
+      graph->row[begin[cluster_of[g]]++] = i;
   for (int c = graph->clusters; c > 0; c--) begin[c] = begin[c - 1];
   begin[0] = 0;
 }
 
-/* Leaders stand for their clusters: those among a leader's neighbours are the cluster's neighbours. */
+/* Leaders stand for their clusters: those among a leader's neighbours are the cluster's neighbours.
+ */
 static void link_clusters(cluster_graph *graph, const group_graph *fine, const int *cluster_of,
                           const int *leader) {
   int count = 0;

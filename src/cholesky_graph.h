@@ -1,7 +1,7 @@
 /* cholesky_graph.h - who is coupled with whom, as a graph.
  *
- * Rows that have the same neighbours (all contacts of one pair of bodies, all rows of one joint) form a
- * cluster: one node of the graph, however many rows it has. */
+ * Rows that have the same neighbours (all contacts of one pair of bodies, all rows of one joint)
+ * form a cluster: one node of the graph, however many rows it has. */
 #ifndef LCPLUG_CHOLESKY_GRAPH_H
 #define LCPLUG_CHOLESKY_GRAPH_H
 

@@ -24,15 +24,15 @@ typedef struct builder {
   lcplug_workspace *workspace;
   elimination e;
   draft *draft;
-  int *number;        /* front -> supernode */
-  int *old_to_new;    /* clusters, as the graph and as the elimination number them */
+  int *number;     /* front -> supernode */
+  int *old_to_new; /* clusters, as the graph and as the elimination number them */
   int *list;
 } builder;
 
 /* --- merging --- */
 
-/* Processor cycles for a front, fitted to measurements: one for the front itself, one for each row and
- * for each element that is copied or added, and the arithmetic. */
+/* Processor cycles for a front, fitted to measurements: one for the front itself, one for each row
+ * and for each element that is copied or added, and the arithmetic. */
 static double front_cycles(double pivots, double below) {
   double rows = pivots + below;
   double products = pivots * (below * (below + 1.0 + pivots) + pivots * pivots / 3.0) / 2.0;
@@ -81,8 +81,11 @@ static void place_front(cholesky *c, builder *m, int k) {
     c->cluster_first[++c->clusters] = place;
   }
   m->number[k] = c->supernodes;
-  c->full[c->supernodes++] = (supernode){.first = c->cluster_first[first], .pivots = f->pivots,
-                                         .below = f->below, .parent = k, .cluster = first,
+  c->full[c->supernodes++] = (supernode){.first = c->cluster_first[first],
+                                         .pivots = f->pivots,
+                                         .below = f->below,
+                                         .parent = k,
+                                         .cluster = first,
                                          .clusters = c->clusters - first};
 }
 
@@ -125,8 +128,8 @@ static void link_neighbours(cholesky *c, const builder *m) {
   begin[0] = 0;
 }
 
-/* Rows below, ascending, in the same way: each cluster appends its rows to the supernodes that have it
- * below.  Until then `parent` of a supernode is the front that it was made from. */
+/* Rows below, ascending, in the same way: each cluster appends its rows to the supernodes that have
+ * it below.  Until then `parent` of a supernode is the front that it was made from. */
 static lcplug_error list_below(cholesky *c, builder *m) {
   int total = 0, rows = 0, *begin = TAKE(m->workspace, int, c->clusters + 2);
   if (!begin) return LCPLUG_ERROR_MEMORY;
@@ -159,7 +162,8 @@ static lcplug_error list_below(cholesky *c, builder *m) {
 /* --- memory --- */
 
 /* Where A's elements are kept: the places of each cluster's columns, and the block of every pair.
- * A pair is met first from its earlier cluster; in the list of the later one it is then the next. */
+ * A pair is met first from its earlier cluster; in the list of the later one it is then the next.
+ */
 static void place_blocks(cholesky *c, int *next) {
   int count = 0;
   size_t values = 0;
@@ -196,8 +200,9 @@ static lcplug_error take_values(cholesky *c, lcplug_workspace *workspace) {
   return c->value ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
 }
 
-/* The largest sum of updates alive at once, in doubles.  A subset never needs more: an update that is
- * passed on past a supernode without pivots has no more rows than that supernode's own would have. */
+/* The largest sum of updates alive at once, in doubles.  A subset never needs more: an update that
+ * is passed on past a supernode without pivots has no more rows than that supernode's own would
+ * have. */
 static size_t largest_stack(const cholesky *c, size_t *alive) {
   size_t now = 0, most = 0;
   memset(alive, 0, (size_t)c->supernodes * sizeof *alive);
@@ -314,8 +319,8 @@ lcplug_error lcplug_cholesky_analyze(cholesky *c, const lower_triangle *a, int g
   if (!n) return LCPLUG_OK;
   int dense = n <= SMALLEST_SPARSE ||
               (double)a->begin[n] > DENSEST_SPARSE * 0.5 * (double)n * ((double)n + 1.0);
-  lcplug_error error = dense ? analyze_dense(c, workspace)
-                             : analyze_sparse(c, a, groups, group_first, workspace);
+  lcplug_error error =
+      dense ? analyze_dense(c, workspace) : analyze_sparse(c, a, groups, group_first, workspace);
   if (!error) error = take_values(c, workspace);
   if (!error) error = take_memory(c, workspace);
   if (!error) lcplug_cholesky_load(c, a);

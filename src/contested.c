@@ -1,13 +1,13 @@
 /* contested.c - see contested.h.
  *
- * F are the rows inside when it begins, whose factor there is, N those at a bound.  The table of the
- * contested rows is that of pivoting.c, elements of
+ * F are the rows inside when it begins, whose factor there is, N those at a bound.  The table of
+ * the contested rows is that of pivoting.c, elements of
  *
  *     -A_FF^-1,   A_FF^-1 A_FN,   A_NN - A_NF A_FF^-1 A_FN
  *
- * With A_FF = L L' these are products of trails, L^-1 e_r of a row r in F and L^-1 A_Fr of one in N, each of
- * which costs a small part of a solve (trail.h).  The table always starts from the first guess again: a row
- * that joins adds a line. */
+ * With A_FF = L L' these are products of trails, L^-1 e_r of a row r in F and L^-1 A_Fr of one in
+ * N, each of which costs a small part of a solve (trail.h).  The table always starts from the first
+ * guess again: a row that joins adds a line. */
 #include "contested.h"
 
 #include <string.h>
@@ -27,8 +27,8 @@ typedef struct contest {
   double *x, *w;
   unsigned char *place;
   pivoting pivoting;
-  double *lo, *hi;             /* its bounds */
-  double *column;              /* scratch: of A, zeros before and after */
+  double *lo, *hi; /* its bounds */
+  double *column;  /* scratch: of A, zeros before and after */
   double *parts;
 } contest;
 
@@ -66,7 +66,7 @@ static int take_arrays(contest *c) {
   return c->p->matrix->begin_trails(c->p);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* The trail of row i of F. */
 static int add_inside(contest *c, int i) {
@@ -104,8 +104,9 @@ static int add_row(contest *c, int i) {
   for (int k = 0; k <= own; k++) {
     int both = inside + (c->place[c->row[k]] == INSIDE);
     double product = c->p->matrix->trail_product(c->p, &c->trail[own], &c->trail[k]);
-    c->table[(size_t)k * c->ld + (size_t)own] =
-        both == 2 ? -product : both == 1 ? product : line[k] - product;
+    c->table[(size_t)k * c->ld + (size_t)own] = both == 2   ? -product
+                                                : both == 1 ? product
+                                                            : line[k] - product;
   }
   c->count++;
   return 1;
@@ -115,7 +116,8 @@ static int has_left(const contest *c, int i) {
   return !c->is_contested[i] && lcplug_box_place(c->p, i) != c->p->place[i];
 }
 
-/* Rows that are not where they should be join the contested ones.  Returns how many did, -1: too many. */
+/* Rows that are not where they should be join the contested ones.  Returns how many did, -1: too
+ * many. */
 static int add_misplaced(contest *c) {
   int joining = 0;
   for (int i = 0; i < c->p->rows; i++) joining += has_left(c, i);
@@ -125,7 +127,7 @@ static int add_misplaced(contest *c) {
   return joining;
 }
 
-/* ---- the answer ----------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static int solve_table(contest *c) {
   pivoting *t = &c->pivoting;
@@ -144,8 +146,8 @@ static int solve_table(contest *c) {
   return lcplug_pivoting_mend(t);
 }
 
-/* The box at the table's answer: A_FF x_F changes by w of the rows that have left F and by what the rows
- * of N push. */
+/* The box at the table's answer: A_FF x_F changes by w of the rows that have left F and by what the
+ * rows of N push. */
 static void take_answer(contest *c) {
   box *p = c->p;
   const pivoting *t = &c->pivoting;

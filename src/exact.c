@@ -50,8 +50,8 @@ static void set_to_zero(box *p) {
   for (int i = 0; i < p->rows; i++) p->w[i] = -p->b[i];
 }
 
-/* The first two iterates: no force, which nobody's answer may be worse than, and the guess, which is
- * forgotten if it is far off.  Leaves x and w; returns 1 if one of them will do. */
+/* The first two iterates: no force, which nobody's answer may be worse than, and the guess, which
+ * is forgotten if it is far off.  Leaves x and w; returns 1 if one of them will do. */
 static int start(box *p, iteration *it) {
   double *guess = p->dx;
   memcpy(guess, p->x, (size_t)p->rows * sizeof *guess);
@@ -89,9 +89,9 @@ static void remember(const exact *e, const box *p, const iteration *it) {
   e->memory->known |= 1 << e->stage;
 }
 
-/* Where A is singular, or so near to it that rounding decides, many forces do and no method settles on
- * one.  So the answer is pulled towards the best one so far, which makes it unique; that answer is the next
- * centre, and the pull, which is proportional to the way between the two, fades. */
+/* Where A is singular, or so near to it that rounding decides, many forces do and no method settles
+ * on one.  So the answer is pulled towards the best one so far, which makes it unique; that answer
+ * is the next centre, and the pull, which is proportional to the way between the two, fades. */
 static lcplug_error solve_nearby(box *p, iteration *it, lcplug_workspace *workspace) {
   size_t bytes = (size_t)p->rows * sizeof *p->x;
   double *near = TAKE(workspace, double, p->rows);
@@ -208,7 +208,8 @@ static void follow_normals(const layout *l, const double *x, double part, double
   }
 }
 
-/* The residual of x with the bounds that belong to its own normals, as one more iterate of `best`. */
+/* The residual of x with the bounds that belong to its own normals, as one more iterate of `best`.
+ */
 static int observe_pyramid(exact *e, iteration *best, const double *x, double *Ax, double unit) {
   const layout *l = e->layout;
   for (int i = 0; i < l->n; i++)
@@ -268,8 +269,8 @@ lcplug_error lcplug_exact_solve(box_source *source, lcplug_friction friction, it
              .memory = memory,
              .workspace = workspace};
   if (!take_bounds(&e)) return LCPLUG_ERROR_MEMORY;
-  lcplug_error error = friction == LCPLUG_FRICTION_PYRAMID ? solve_pyramid(&e, bound, Ax)
-                                                           : solve_ode(&e, bound);
+  lcplug_error error =
+      friction == LCPLUG_FRICTION_PYRAMID ? solve_pyramid(&e, bound, Ax) : solve_ode(&e, bound);
   if (!error) lcplug_box_source_apply(source, it->x, Ax);
   return error;
 }

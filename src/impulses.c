@@ -2,8 +2,8 @@
  *
  * A sweep goes through all blocks.  Each reads the velocities of its bodies, finds the impulse that
  * the block alone would want (lanes_body.h), and changes these velocities in place; nothing of the
- * size of A exists.  Joints go before contacts, and within a phase blocks share no body, so that the
- * answer does not depend on who works on which.
+ * size of A exists.  Joints go before contacts, and within a phase blocks share no body, so that
+ * the answer does not depend on who works on which.
  *
  * The residual decides when to stop.  It costs as much as half a sweep, so it is looked at after
  * every few of them. */
@@ -32,7 +32,8 @@ static lcplug_error prepare(impulses *s, const model *m, const lcplug_settings *
   s->sums = TAKE(workspace, lane_sums, lcplug_lane_sums(j));
   s->x = TAKE(workspace, double, m->n);
   s->run = (lane_run){.j = j, .lm = &s->lm, .omega = settings->omega, .coulomb = m->coulomb};
-  s->run.state = j->state, s->run.x = j->x, s->best = j->y; /* nobody multiplies until we are done */
+  s->run.state = j->state, s->run.x = j->x,
+  s->best = j->y; /* nobody multiplies until we are done */
   return s->sums && s->x ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
 }
 
@@ -42,7 +43,8 @@ static int look(impulses *s, iteration *it, int sweeps) {
   int best;
   it->iterations += sweeps - 1;
   int stop = lcplug_lanes_observe(&s->run, it, s->run.x, residual, &best);
-  if (best) memcpy(s->best, s->run.x, lcplug_lane_elements(s->run.j) * sizeof(double)), s->found = 1;
+  if (best)
+    memcpy(s->best, s->run.x, lcplug_lane_elements(s->run.j) * sizeof(double)), s->found = 1;
   return stop;
 }
 

@@ -5,15 +5,16 @@
  *     A x - b = sum of sign z over the row's pairs,    s = sign (x - bound),    s z = mu -> 0
  *
  * with sign +1 at a lower bound and -1 at an upper one.  A step factorizes A + diag(sum z / s) once
- * and solves with it several times: for the predictor (mu 0), for Mehrotra's corrector, and for one of
- * Gondzio's correctors, which pull products that a longer step would unbalance back to the others.
+ * and solves with it several times: for the predictor (mu 0), for Mehrotra's corrector, and for one
+ * of Gondzio's correctors, which pull products that a longer step would unbalance back to the
+ * others.
  *
- * As soon as two looks agree, but for a few rows, on which ones are at a bound the active set tries to
- * finish.
+ * As soon as two looks agree, but for a few rows, on which ones are at a bound the active set tries
+ * to finish.
  *
- * The loops over the rows are compiled twice, for any processor and for AVX2, and pass over memory as
- * seldom as they can: a solve of a sparse system costs no more than a few of them.  Without fused
- * products both give the same bits. */
+ * The loops over the rows are compiled twice, for any processor and for AVX2, and pass over memory
+ * as seldom as they can: a solve of a sparse system costs no more than a few of them.  Without
+ * fused products both give the same bits. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -21,13 +22,15 @@
 #include "box.h"
 #include "four.h"
 
-/* In units of the first mu: from here on it is worth looking where the rows are; from here on an iterate
- * may be an answer; from here on steps that bring nothing are counted; here nothing is left. */
+/* In units of the first mu: from here on it is worth looking where the rows are; from here on an
+ * iterate may be an answer; from here on steps that bring nothing are counted; here nothing is
+ * left. */
 static const double LOOKING_MU = 1e-3, JUDGING_MU = 1e-6, IDLE_MU = 1e-22, LEAST_MU = 1e-30;
 /* Between two tries of the active set mu falls by this. */
 static const double NEXT_TRY = 1e-5;
-/* The active set tries to finish when no more than this part of the rows, and a few, have changed their
- * places since the last look; it goes on if its first guess has no more than that part of them wrong. */
+/* The active set tries to finish when no more than this part of the rows, and a few, have changed
+ * their places since the last look; it goes on if its first guess has no more than that part of
+ * them wrong. */
 static const double SETTLED = 1.0 / 128.0, PROMISING = 1.0 / 32.0;
 enum { SETTLED_ROWS = 2, PROMISING_ROWS = 16 };
 /* Of the diagonal, added to what is factorized: keeps a singular A from dropping pivots. */
@@ -41,12 +44,12 @@ enum { MOST_LOST = 3, PLAIN_STEPS = 3 };
 /* Steps that follow w by what the factorization says of A dx, until A itself is asked again. */
 enum { FOLLOWED_STEPS = 2 };
 
-/* The lower or the upper bounds of all rows, and the step of their slacks and multipliers.  Where a row
- * has no such bound z, ds, dz and c are 0, and s is 1. */
+/* The lower or the upper bounds of all rows, and the step of their slacks and multipliers.  Where a
+ * row has no such bound z, ds, dz and c are 0, and s is 1. */
 typedef struct side {
-  double sign;               /* s = sign (x - bound) */
-  int bounds;                /* how many rows have one */
-  double *has;               /* 1 or 0 */
+  double sign; /* s = sign (x - bound) */
+  int bounds;  /* how many rows have one */
+  double *has; /* 1 or 0 */
   double *s, *z;
   double *inverse_s, *inverse_z;
   double *ds, *dz;
@@ -56,18 +59,18 @@ typedef struct side {
 
 typedef struct interior {
   box *p;
-  int padded;           /* rows, rounded up to a multiple of four: the rest has no bounds and x = 0 */
-  double *x, *w;        /* iterate, and w = A x - b as it is followed */
-  double *barrier;      /* what the factorization adds to the diagonal of the box's matrix */
-  double *dx, *rhs;     /* its step, and what the factorization was asked for it */
+  int padded;       /* rows, rounded up to a multiple of four: the rest has no bounds and x = 0 */
+  double *x, *w;    /* iterate, and w = A x - b as it is followed */
+  double *barrier;  /* what the factorization adds to the diagonal of the box's matrix */
+  double *dx, *rhs; /* its step, and what the factorization was asked for it */
   double *dx_more, *rhs_more;
-  side side[2];         /* lower, upper */
-  unsigned char *seen;  /* places of the rows at the last look */
-  double mu;            /* mean of s z */
+  side side[2];        /* lower, upper */
+  unsigned char *seen; /* places of the rows at the last look */
+  double mu;           /* mean of s z */
   double lowest_mu;
-  int lost;             /* steps that did not lower it */
-  int cautious;         /* plain steps to take */
-  int followed;         /* steps since w was worked out */
+  int lost;     /* steps that did not lower it */
+  int cautious; /* plain steps to take */
+  int followed; /* steps since w was worked out */
 } interior;
 
 #define INLINE static inline __attribute__((always_inline))
@@ -89,7 +92,7 @@ static int take_vectors(interior *v, int rows, lcplug_workspace *workspace) {
   return v->seen != NULL;
 }
 
-/* ---- the start ------------------------------------------------------------------------------------ */
+/* ---- the start ------------------------------------------------------------------------------- */
 
 static int bounds(const interior *v) { return v->side[0].bounds + v->side[1].bounds; }
 
@@ -103,7 +106,7 @@ static void set_bound(side *b, int row, int has, double slack, double multiplier
 static double mean_product(interior *v) {
   four sum = four_of(0.0);
   FOR_SIDES(v, b)
-    if (b->bounds) FOR_FOURS(v, i) sum += four_at(b->s + i) * four_at(b->z + i);
+  if (b->bounds) FOR_FOURS(v, i) sum += four_at(b->s + i) * four_at(b->z + i);
   return bounds(v) ? four_sum(sum) / bounds(v) : 0.0;
 }
 
@@ -112,10 +115,10 @@ static double mean_product(interior *v) {
 static void balance(interior *v) {
   double mu = mean_product(v);
   FOR_SIDES(v, b)
-    for (int i = 0; i < v->p->rows; i++) {
-      double middle = b->has[i] * mu / b->s[i];
-      b->z[i] = fmin(fmax(b->z[i], 0.1 * middle), 10.0 * middle);
-    }
+  for (int i = 0; i < v->p->rows; i++) {
+    double middle = b->has[i] * mu / b->s[i];
+    b->z[i] = fmin(fmax(b->z[i], 0.1 * middle), 10.0 * middle);
+  }
 }
 
 /* Moves x inside its bounds and gives every bound a multiplier that fits w. */
@@ -155,19 +158,20 @@ static void show(interior *v) {
   v->followed = 0;
 }
 
-/* ---- a step --------------------------------------------------------------------------------------- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 /* What the factorization adds to the diagonal. */
 INLINE void set_barrier(interior *v) {
   box *p = v->p;
   for (int i = 0; i < p->rows; i++) v->barrier[i] = BARRIER_TRACE * p->diagonal[i];
   FOR_SIDES(v, b)
-    if (b->bounds) FOR_FOURS(v, i) {
-        four none = four_of(1.0) - four_at(b->has + i); /* no bound: z is 0 */
-        four_put(b->inverse_s + i, four_of(1.0) / four_at(b->s + i));
-        four_put(b->inverse_z + i, four_of(1.0) / (four_at(b->z + i) + none));
-        four_put(v->barrier + i, four_at(v->barrier + i) + four_at(b->z + i) * four_at(b->inverse_s + i));
-      }
+  if (b->bounds) FOR_FOURS(v, i) {
+      four none = four_of(1.0) - four_at(b->has + i); /* no bound: z is 0 */
+      four_put(b->inverse_s + i, four_of(1.0) / four_at(b->s + i));
+      four_put(b->inverse_z + i, four_of(1.0) / (four_at(b->z + i) + none));
+      four_put(v->barrier + i,
+               four_at(v->barrier + i) + four_at(b->z + i) * four_at(b->inverse_s + i));
+    }
   memset(p->keep, 1, (size_t)p->rows);
   memcpy(p->extra, v->barrier, (size_t)p->rows * sizeof *p->extra);
   if (p->pull != 0.0)
@@ -177,7 +181,8 @@ INLINE void set_barrier(interior *v) {
 /* The right side of a step: what is missing in A x - b = sum of sign z ... */
 INLINE void ask_for_balance_of_forces(interior *v) {
   const double *lower_z = v->side[0].z, *upper_z = v->side[1].z;
-  FOR_FOURS(v, i) four_put(v->rhs + i, four_at(lower_z + i) - four_at(upper_z + i) - four_at(v->w + i));
+  FOR_FOURS(v, i)
+  four_put(v->rhs + i, four_at(lower_z + i) - four_at(upper_z + i) - four_at(v->w + i));
 }
 
 /* ... and what the bounds wish, c. */
@@ -215,7 +220,7 @@ static void solve_for(interior *v, linear_solve *solve, const double *rhs, doubl
 INLINE double predictor(interior *v) {
   ask_for_balance_of_forces(v);
   FOR_SIDES(v, b)
-    if (b->bounds) FOR_FOURS(v, i) add_wish(b, v->rhs, i, -four_at(b->s + i) * four_at(b->z + i));
+  if (b->bounds) FOR_FOURS(v, i) add_wish(b, v->rhs, i, -four_at(b->s + i) * four_at(b->z + i));
   solve_for(v, v->p->matrix->factor_and_solve, v->rhs, v->dx);
   return spread_step(v, v->dx, 0);
 }
@@ -224,11 +229,11 @@ INLINE double predictor(interior *v) {
 INLINE double corrector(interior *v, double target, int second_order) {
   ask_for_balance_of_forces(v);
   FOR_SIDES(v, b)
-    if (b->bounds) FOR_FOURS(v, i) {
-        four wish = four_of(target) * four_at(b->has + i) - four_at(b->s + i) * four_at(b->z + i);
-        if (second_order) wish -= four_at(b->ds + i) * four_at(b->dz + i);
-        add_wish(b, v->rhs, i, wish);
-      }
+  if (b->bounds) FOR_FOURS(v, i) {
+      four wish = four_of(target) * four_at(b->has + i) - four_at(b->s + i) * four_at(b->z + i);
+      if (second_order) wish -= four_at(b->ds + i) * four_at(b->dz + i);
+      add_wish(b, v->rhs, i, wish);
+    }
   solve_for(v, v->p->matrix->solve, v->rhs, v->dx);
   return spread_step(v, v->dx, 0);
 }
@@ -239,12 +244,12 @@ INLINE void wish_for_balance(interior *v, double target, double longer) {
   const four least = four_of(0.1 * target), most = four_of(10.0 * target), t = four_of(longer);
   memset(v->rhs_more, 0, (size_t)v->padded * sizeof *v->rhs_more);
   FOR_SIDES(v, b)
-    if (b->bounds) FOR_FOURS(v, i) {
-        four product = (four_at(b->s + i) + t * four_at(b->ds + i)) *
-                       (four_at(b->z + i) + t * four_at(b->dz + i));
-        four wish = four_min(four_max(product, least), most) - product;
-        add_wish(b, v->rhs_more, i, four_at(b->has + i) * four_max(wish, -most));
-      }
+  if (b->bounds) FOR_FOURS(v, i) {
+      four product = (four_at(b->s + i) + t * four_at(b->ds + i)) *
+                     (four_at(b->z + i) + t * four_at(b->dz + i));
+      four wish = four_min(four_max(product, least), most) - product;
+      add_wish(b, v->rhs_more, i, four_at(b->has + i) * four_max(wish, -most));
+    }
 }
 
 /* Returns the step that the direction allows with one more corrector; the direction stays as it was
@@ -270,12 +275,12 @@ INLINE double one_more_corrector(interior *v, double target, double step) {
 INLINE double mean_product_after(interior *v, double step, int move) {
   four sum = four_of(0.0), t = four_of(step);
   FOR_SIDES(v, b)
-    if (b->bounds) FOR_FOURS(v, i) {
-        four s = four_at(b->s + i) + t * four_at(b->ds + i);
-        four z = four_at(b->z + i) + t * four_at(b->dz + i);
-        sum += s * z;
-        if (move) four_put(b->s + i, s), four_put(b->z + i, z);
-      }
+  if (b->bounds) FOR_FOURS(v, i) {
+      four s = four_at(b->s + i) + t * four_at(b->ds + i);
+      four z = four_at(b->z + i) + t * four_at(b->dz + i);
+      sum += s * z;
+      if (move) four_put(b->s + i, s), four_put(b->z + i, z);
+    }
   return bounds(v) ? four_sum(sum) / bounds(v) : 0.0;
 }
 
@@ -328,7 +333,7 @@ static double advance(interior *v) {
   return advance_by(v);
 }
 
-/* ---- the end -------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* A bound counts as reached when its multiplier outweighs its slack.  Returns the changes since the
  * last look. */
@@ -371,8 +376,8 @@ static int recover(progress *g, interior *v) {
   return 1;
 }
 
-/* An interior iterate that meets the tolerance is near its bounds but not at them; one active set puts
- * it there.  Kept if it is as good. */
+/* An interior iterate that meets the tolerance is near its bounds but not at them; one active set
+ * puts it there.  Kept if it is as good. */
 static void polish(interior *v, iteration *it) {
   if (it->status != LCPLUG_SOLVED || it->tol > COARSE) return;
   look(v);
@@ -381,9 +386,11 @@ static void polish(interior *v, iteration *it) {
   it->status = LCPLUG_SOLVED;
 }
 
-/* Whether this iterate is worth judging: far from the end none is the best one, unless it is the last. */
+/* Whether this iterate is worth judging: far from the end none is the best one, unless it is the
+ * last. */
 static int is_worth_judging(const interior *v, const progress *g, const iteration *it) {
-  return v->mu < JUDGING_MU * g->first_mu || (it->deadline < INFINITY && lcplug_now() > it->deadline);
+  return v->mu < JUDGING_MU * g->first_mu ||
+         (it->deadline < INFINITY && lcplug_now() > it->deadline);
 }
 
 /* Whether the rows have found their places, but for a few. */

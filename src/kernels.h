@@ -1,8 +1,8 @@
 /* kernels.h - dense arithmetic on the panels of a sparse factor.
  *
  * Every kernel exists in portable C and, on x86-64, with AVX2 and FMA; the processor that runs the
- * program decides, once per analysis.  The two differ by rounding (a fused product is rounded once),
- * each of them gives the same bits every time. */
+ * program decides, once per analysis.  The two differ by rounding (a fused product is rounded
+ * once), each of them gives the same bits every time. */
 #ifndef LCPLUG_KERNELS_H
 #define LCPLUG_KERNELS_H
 
@@ -20,23 +20,23 @@ typedef struct panel_run {
 
 /* Panels are column-major with ld rows, `pivots` columns and 32-byte alignment; see cholesky.h. */
 typedef struct cholesky_kernels {
-  /* L of the pivots and of the rows below them, in place.  inverse[j] = 1 / L_jj; a pivot that is not
-   * above floor[j] gets 0 and a column of zeros instead.  Returns how many did. */
+  /* L of the pivots and of the rows below them, in place.  inverse[j] = 1 / L_jj; a pivot that is
+   * not above floor[j] gets 0 and a column of zeros instead.  Returns how many did. */
   int (*panel)(double *panel, int ld, int pivots, const double *floor, double *inverse);
-  /* L and U of a matrix that is not symmetric, in two panels: the lower triangle and the transpose of
-   * the upper one, the diagonal in the first.  L has ones on its diagonal, inverse[j] = 1 / U_jj.
-   * ones: as many as there are pivots. */
+  /* L and U of a matrix that is not symmetric, in two panels: the lower triangle and the transpose
+   * of the upper one, the diagonal in the first.  L has ones on its diagonal, inverse[j] = 1 /
+   * U_jj. ones: as many as there are pivots. */
   int (*panels)(double *lower, double *upper, int ld, int pivots, const double *floor,
                 double *inverse, const double *ones);
-  /* update (lower, `below` columns of lcplug_panel_pad(below) rows) <- [update] - L L^T, where L are
-   * the rows below of a panel.  add 0: the old content is not read.  schur_pair: L U^T. */
+  /* update (lower, `below` columns of lcplug_panel_pad(below) rows) <- [update] - L L^T, where L
+   * are the rows below of a panel.  add 0: the old content is not read.  schur_pair: L U^T. */
   void (*schur)(const double *below_rows, int ld, int pivots, int below, double *update, int add);
-  void (*schur_pair)(const double *l, const double *u, int ld, int pivots, int below, double *update,
-                     int add);
+  void (*schur_pair)(const double *l, const double *u, int ld, int pivots, int below,
+                     double *update, int add);
   /* to[run.to + i] += from[run.from + i] */
   void (*add_runs)(double *to, const double *from, const panel_run *run, int runs);
-  /* w has the ld rows of the panel.  forward: w_pivots <- L^-1 w_pivots, and the rows below become what
-   * that adds to them.  backward: w_pivots <- L^-T (w_pivots - the part of w_below). */
+  /* w has the ld rows of the panel.  forward: w_pivots <- L^-1 w_pivots, and the rows below become
+   * what that adds to them.  backward: w_pivots <- L^-T (w_pivots - the part of w_below). */
   void (*forward)(const double *panel, int ld, int pivots, const double *inverse, double *w);
   void (*backward)(const double *panel, int ld, int pivots, const double *inverse, double *w);
   /* to[i] = from[index[i]], and zeros up to a multiple of PANEL_PAD. */

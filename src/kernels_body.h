@@ -10,8 +10,8 @@
  *     FMA(a, b, c)   a b + c;  FNMA(a, b, c)   c - a b;  FNMA1 the same on doubles
  *
  * Everything is built from one register tile, rows x columns of  C - L_i L_j^T.  Tile sizes are
- * arguments of inlined functions, constant at every call, so that the loops over them unroll and the
- * tile lives in registers. */
+ * arguments of inlined functions, constant at every call, so that the loops over them unroll and
+ * the tile lives in registers. */
 
 #define INLINE static inline __attribute__((always_inline)) TARGET
 #define UNROLL _Pragma("GCC unroll 8")
@@ -20,8 +20,8 @@
 INLINE void NAME(tile_load)(VEC tile[TALL / WIDTH][4], const double *c, size_t ldc, int load,
                             const int rows, const int columns) {
   UNROLL for (int q = 0; q < columns; q++) {
-    UNROLL for (int v = 0; v < rows / WIDTH; v++)
-      tile[v][q] = load ? LOAD(c + (size_t)q * ldc + WIDTH * v) : ZERO;
+    UNROLL for (int v = 0; v < rows / WIDTH; v++) tile[v][q] =
+        load ? LOAD(c + (size_t)q * ldc + WIDTH * v) : ZERO;
   }
 }
 
@@ -41,31 +41,31 @@ INLINE void NAME(tile_store)(VEC tile[TALL / WIDTH][4], double *c, size_t ldc, c
                              const int columns) {
   UNROLL for (int q = 0; q < columns; q++) {
     UNROLL for (int v = 0; v < rows / WIDTH; v++)
-      STORE(c + (size_t)q * ldc + WIDTH * v, tile[v][q]);
+        STORE(c + (size_t)q * ldc + WIDTH * v, tile[v][q]);
   }
 }
 
-/* Calls act(row, rows) on tiles that cover first .. last; 16 rows are two tiles of 8, as a tile of 4
- * has too few independent sums to keep the multipliers busy. */
-#define FOR_TILES(first, last, act)                                                \
-  for (int i_ = (first); i_ < (last);) {                                           \
-    int left_ = (last)-i_;                                                         \
-    if (TALL >= 12 && (left_ >= 20 || left_ == 12)) {                              \
-      act(i_, TALL >= 12 ? 12 : 4);                                                \
-      i_ += 12;                                                                    \
-    } else if (TALL >= 8 && left_ >= 8) {                                          \
-      act(i_, TALL >= 8 ? 8 : 4);                                                  \
-      i_ += 8;                                                                     \
-    } else {                                                                       \
-      act(i_, 4);                                                                  \
-      i_ += 4;                                                                     \
-    }                                                                              \
+/* Calls act(row, rows) on tiles that cover first .. last; 16 rows are two tiles of 8, as a tile of
+ * 4 has too few independent sums to keep the multipliers busy. */
+#define FOR_TILES(first, last, act)                                                                \
+  for (int i_ = (first); i_ < (last);) {                                                           \
+    int left_ = (last)-i_;                                                                         \
+    if (TALL >= 12 && (left_ >= 20 || left_ == 12)) {                                              \
+      act(i_, TALL >= 12 ? 12 : 4);                                                                \
+      i_ += 12;                                                                                    \
+    } else if (TALL >= 8 && left_ >= 8) {                                                          \
+      act(i_, TALL >= 8 ? 8 : 4);                                                                  \
+      i_ += 8;                                                                                     \
+    } else {                                                                                       \
+      act(i_, 4);                                                                                  \
+      i_ += 4;                                                                                     \
+    }                                                                                              \
   }
 
 /* --- the panel --- */
 
-/* The triangle of up to four pivots.  From pivot to pivot there is one division and one product, as the
- * rest can be done while the division runs; the square roots come last, side by side. */
+/* The triangle of up to four pivots.  From pivot to pivot there is one division and one product, as
+ * the rest can be done while the division runs; the square roots come last, side by side. */
 INLINE int NAME(triangle)(double *d, size_t ld, const double *floor, double *inverse,
                           const int columns) {
   double a[4][4], r[4];
@@ -84,8 +84,8 @@ INLINE int NAME(triangle)(double *d, size_t ld, const double *floor, double *inv
   UNROLL for (int q = 0; q < columns; q++) {
     double s = __builtin_sqrt(r[q]);
     inverse[q] = s;
-    UNROLL for (int i = 0; i < columns; i++)
-      d[(size_t)i + (size_t)q * ld] = i < q ? 0.0 : a[i][q] * s;
+    UNROLL for (int i = 0; i < columns; i++) d[(size_t)i + (size_t)q * ld] =
+        i < q ? 0.0 : a[i][q] * s;
   }
   return bad;
 }
@@ -146,8 +146,8 @@ INLINE int NAME(square)(double *l, double *u, size_t ld, const double *floor, do
   double a[4][4];
   int bad = 0;
   UNROLL for (int q = 0; q < columns; q++) {
-    UNROLL for (int i = 0; i < columns; i++)
-      a[i][q] = i < q ? u[(size_t)q + (size_t)i * ld] : l[(size_t)i + (size_t)q * ld];
+    UNROLL for (int i = 0; i < columns; i++) a[i][q] =
+        i < q ? u[(size_t)q + (size_t)i * ld] : l[(size_t)i + (size_t)q * ld];
   }
   UNROLL for (int q = 0; q < columns; q++) {
     int good = __builtin_fabs(a[q][q]) > floor[q];
@@ -192,8 +192,7 @@ INLINE int NAME(panels_block)(double *l, double *u, int ld, int j, const double 
 TARGET static int NAME(panels)(double *l, double *u, int ld, int pivots, const double *floor,
                                double *inverse, const double *ones) {
   int bad = 0, j = 0;
-  for (; j + 4 <= pivots; j += 4)
-    bad += NAME(panels_block)(l, u, ld, j, floor, inverse, ones, 4);
+  for (; j + 4 <= pivots; j += 4) bad += NAME(panels_block)(l, u, ld, j, floor, inverse, ones, 4);
   switch (pivots - j) {
     case 3: return bad + NAME(panels_block)(l, u, ld, j, floor, inverse, ones, 3);
     case 2: return bad + NAME(panels_block)(l, u, ld, j, floor, inverse, ones, 2);
@@ -206,13 +205,13 @@ TARGET static int NAME(panels)(double *l, double *u, int ld, int pivots, const d
 
 INLINE void NAME(schur_columns)(const double *l, const double *u, size_t ld, int depth, int j,
                                 int last, double *update, int add, const int columns) {
-#define ACT(i, rows)                                                                     \
-  do {                                                                                   \
-    VEC tile[TALL / WIDTH][4];                                                           \
-    double *c = update + (i) + (size_t)j * (size_t)last;                                 \
-    NAME(tile_load)(tile, c, (size_t)last, add, (rows), columns);                        \
-    NAME(tile_subtract)(tile, l + (i), u + j, ld, depth, (rows), columns);               \
-    NAME(tile_store)(tile, c, (size_t)last, (rows), columns);                            \
+#define ACT(i, rows)                                                                               \
+  do {                                                                                             \
+    VEC tile[TALL / WIDTH][4];                                                                     \
+    double *c = update + (i) + (size_t)j * (size_t)last;                                           \
+    NAME(tile_load)(tile, c, (size_t)last, add, (rows), columns);                                  \
+    NAME(tile_subtract)(tile, l + (i), u + j, ld, depth, (rows), columns);                         \
+    NAME(tile_store)(tile, c, (size_t)last, (rows), columns);                                      \
   } while (0)
   FOR_TILES(j, last, ACT)
 #undef ACT
@@ -249,8 +248,8 @@ TARGET static void NAME(add_runs)(double *to, const double *from, const panel_ru
 
 /* --- solves ---
  *
- * A division by the diagonal is a product with its inverse, done beforehand to L and w: the one chain
- * in which every pivot waits for the one before then has a single operation per pivot. */
+ * A division by the diagonal is a product with its inverse, done beforehand to L and w: the one
+ * chain in which every pivot waits for the one before then has a single operation per pivot. */
 
 /* fresh: from which row on w counts as zero */
 INLINE void NAME(forward_block)(const double *l, size_t ld, int rows, int fresh,
@@ -258,9 +257,8 @@ INLINE void NAME(forward_block)(const double *l, size_t ld, int rows, int fresh,
   VEC y[4];
   double x[4];
   UNROLL for (int q = 0; q < columns; q++) x[q] = w[q] * inverse[q];
-  UNROLL for (int q = 0; q < columns; q++)
-    UNROLL for (int i = q + 1; i < columns; i++)
-      x[i] = FNMA1(l[(size_t)i + (size_t)q * ld] * inverse[i], x[q], x[i]);
+  UNROLL for (int q = 0; q < columns; q++) UNROLL for (int i = q + 1; i < columns; i++) x[i] =
+      FNMA1(l[(size_t)i + (size_t)q * ld] * inverse[i], x[q], x[i]);
   UNROLL for (int q = 0; q < columns; q++) w[q] = x[q], y[q] = SPREAD(x + q);
   for (int i = 4; i < rows; i += WIDTH) {
     VEC sum = i < fresh ? LOAD(w + i) : ZERO;
@@ -273,8 +271,8 @@ TARGET static void NAME(forward)(const double *l, int ld, int pivots, const doub
                                  double *w) {
   int j = 0, fresh = lcplug_panel_pad(pivots);
   for (; j + 4 <= pivots; j += 4, fresh = ld)
-    NAME(forward_block)(l + j + (size_t)j * (size_t)ld, (size_t)ld, ld - j, fresh - j, inverse + j,
-                        w + j, 4);
+    NAME(forward_block)
+    (l + j + (size_t)j * (size_t)ld, (size_t)ld, ld - j, fresh - j, inverse + j, w + j, 4);
   l += j + (size_t)j * (size_t)ld;
   switch (pivots - j) {
     case 3: NAME(forward_block)(l, (size_t)ld, ld - j, fresh - j, inverse + j, w + j, 3); break;
@@ -293,8 +291,9 @@ TARGET static void NAME(gather)(const double *from, const int *index, int count,
     UNROLL for (int v = 0; v < 4; v += WIDTH) STORE(to + i + v, LOAD(part + v));
   }
   if (i == count) return;
-  double rest[4] __attribute__((aligned(32))) = {from[index[i]], i + 1 < count ? from[index[i + 1]] : 0.0,
-                                                 i + 2 < count ? from[index[i + 2]] : 0.0, 0.0};
+  double rest[4]
+      __attribute__((aligned(32))) = {from[index[i]], i + 1 < count ? from[index[i + 1]] : 0.0,
+                                      i + 2 < count ? from[index[i + 2]] : 0.0, 0.0};
   UNROLL for (int v = 0; v < 4; v += WIDTH) STORE(to + i + v, LOAD(rest + v));
 }
 
@@ -308,9 +307,8 @@ INLINE void NAME(backward_block)(const double *l, size_t ld, int rows, const dou
   }
   double x[4];
   UNROLL for (int q = 0; q < columns; q++) x[q] = (w[q] - SUM(sum[q])) * inverse[q];
-  UNROLL for (int i = columns - 1; i > 0; i--)
-    UNROLL for (int q = i - 1; q >= 0; q--)
-      x[q] = FNMA1(l[(size_t)i + (size_t)q * ld] * inverse[q], x[i], x[q]);
+  UNROLL for (int i = columns - 1; i > 0; i--) UNROLL for (int q = i - 1; q >= 0; q--) x[q] =
+      FNMA1(l[(size_t)i + (size_t)q * ld] * inverse[q], x[i], x[q]);
   UNROLL for (int q = 0; q < columns; q++) w[q] = x[q];
 }
 
@@ -341,7 +339,8 @@ INLINE void NAME(multiply_rows)(const double *a, size_t ld, int columns, const d
   UNROLL for (int v = 0; v < vectors; v++) STORE_ANYWHERE(y + WIDTH * v, sum[v]);
 }
 
-TARGET static void NAME(multiply)(const double *a, int ld, int columns, const double *x, double *y) {
+TARGET static void NAME(multiply)(const double *a, int ld, int columns, const double *x,
+                                  double *y) {
   int i = 0;
   for (; i + 4 * WIDTH <= ld; i += 4 * WIDTH)
     NAME(multiply_rows)(a + i, (size_t)ld, columns, x, y + i, 4);

@@ -3,11 +3,11 @@
  *     split the masses -> cut the rows into blocks -> colour the blocks -> sort them by colour
  *     -> fill groups with frames or rows -> their own 3 x 3 blocks and the inverses of these
  *
- * Large systems have tiles, ranges of nodes: contacts within a tile go first, tile by tile, so that its
- * velocities are read once and stay in the cache; then those between tiles.
+ * Large systems have tiles, ranges of nodes: contacts within a tile go first, tile by tile, so that
+ * its velocities are read once and stay in the cache; then those between tiles.
  *
- * Colours are given greedily, the lowest one that no neighbour has; blocks that find all taken (a body
- * with more contacts than there are colours) are done one by one at the end. */
+ * Colours are given greedily, the lowest one that no neighbour has; blocks that find all taken (a
+ * body with more contacts than there are colours) are done one by one at the end. */
 #include "lanes.h"
 
 #include <math.h>
@@ -20,13 +20,16 @@ enum {
   ONE_BY_ONE = COLOURS, /* the colour of those who got none */
   KEY_SEGMENTS = 1 << 10,
   DIGIT = 1 << 10, /* of a key, for sorting: a key has two */
-  /* Nodes of a tile: few enough for a core's cache, and enough that most contacts stay within one. */
+  /* Nodes of a tile: few enough for a core's cache, and enough that most contacts stay within one.
+   */
   SMALLEST_TILE = 1 << 11,
   LARGEST_TILE = 1 << 13,
-  TILES = 8 /* that there are if their size allows; with fewer than half of them threads would starve */
+  TILES =
+      8 /* that there are if their size allows; with fewer than half of them threads would starve */
 };
 
-/* Added to a block's diagonal before it is inverted, as a part of it: redundant rows are singular. */
+/* Added to a block's diagonal before it is inverted, as a part of it: redundant rows are singular.
+ */
 static const double RIDGE = 1e-10;
 
 /* Of the largest element: by how much rows from a lever may differ from those that were given. */
@@ -60,7 +63,7 @@ typedef struct builder {
 
 enum { BODY_L = 1 + BODY_SYMMETRY };
 
-/* ---- masses and nodes ------------------------------------------------------------------------------ */
+/* ---- masses and nodes ------------------------------------------------------------------------ */
 
 static int is_fixed(const double *inverse_inertia, double inverse_mass) {
   for (int k = 0; k < BODY_SYMMETRY; k++)
@@ -71,7 +74,7 @@ static int is_fixed(const double *inverse_inertia, double inverse_mass) {
 static lcplug_error split_bodies(builder *m) {
   const lcplug_system *s = m->system;
   mass_roots *roots = &m->j->roots;
-  roots->body = TAKE(m->workspace, double, (size_t)s->bodies * BODY_L);
+  roots->body = TAKE(m->workspace, double, (size_t)s->bodies *BODY_L);
   roots->body_node = TAKE(m->workspace, int, s->bodies);
   if (!roots->body || !roots->body_node) return LCPLUG_ERROR_MEMORY;
   for (int k = 0; k < s->bodies; k++) {
@@ -94,7 +97,7 @@ static lcplug_error split_groups(builder *m) {
   const double *mass = s->group_inverse_mass;
   for (int g = 0; g < s->groups; g++) {
     int size = s->group_begin[g + 1] - s->group_begin[g];
-    roots->group[g] = TAKE(m->workspace, double, (size_t)size * (size_t)size);
+    roots->group[g] = TAKE(m->workspace, double, (size_t)size *(size_t)size);
     if (!roots->group[g]) return LCPLUG_ERROR_MEMORY;
     if (!lcplug_split_mass(mass, size, roots->group[g])) return LCPLUG_ERROR_MASS;
     mass += (size_t)size * (size_t)size;
@@ -105,7 +108,8 @@ static lcplug_error split_groups(builder *m) {
   return LCPLUG_OK;
 }
 
-/* The inverse mass of every node; velocities of articulated groups are scaled, so that theirs is 1. */
+/* The inverse mass of every node; velocities of articulated groups are scaled, so that theirs is 1.
+ */
 static void fill_masses(jacobian *j) {
   memset(j->mass, 0, lcplug_lane_state_size(j) * sizeof *j->mass);
   int bodies = 0;
@@ -125,10 +129,14 @@ static void fill_masses(jacobian *j) {
   }
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
-static int sparse_begin(const lcplug_system *s, int row) { return s->sparse_begin ? s->sparse_begin[row] : 0; }
-static int sparse_end(const lcplug_system *s, int row) { return s->sparse_begin ? s->sparse_begin[row + 1] : 0; }
+static int sparse_begin(const lcplug_system *s, int row) {
+  return s->sparse_begin ? s->sparse_begin[row] : 0;
+}
+static int sparse_end(const lcplug_system *s, int row) {
+  return s->sparse_begin ? s->sparse_begin[row + 1] : 0;
+}
 
 /* Place of a node in the block's list, or -1. */
 static int segment_of(const builder *m, const row_block *b, int node) {
@@ -162,14 +170,16 @@ static void cross(const double *p, const double *q, double *out) {
   out[2] = p[0] * q[1] - p[1] * q[0];
 }
 
-/* The lever r whose cross products with the rows of a frame are `turn`, up to rounding: for rows f that
- * are unit vectors at right angles the sum of f x (r x f) is 2 r.  Returns 0 if there is none. */
+/* The lever r whose cross products with the rows of a frame are `turn`, up to rounding: for rows f
+ * that are unit vectors at right angles the sum of f x (r x f) is 2 r.  Returns 0 if there is none.
+ */
 static int find_lever(const double (*frame)[3], const double (*turn)[3], double *lever) {
   double part[3], largest = 0.0;
   for (int c = 0; c < 3; c++) lever[c] = 0.0;
   for (int r = 0; r < BLOCK_ROWS; r++) {
     cross(frame[r], turn[r], part);
-    for (int c = 0; c < 3; c++) lever[c] += 0.5 * part[c], largest = fmax(largest, fabs(turn[r][c]));
+    for (int c = 0; c < 3; c++)
+      lever[c] += 0.5 * part[c], largest = fmax(largest, fabs(turn[r][c]));
   }
   for (int r = 0; r < BLOCK_ROWS; r++) {
     cross(lever, frame[r], part);
@@ -179,8 +189,8 @@ static int find_lever(const double (*frame)[3], const double (*turn)[3], double 
   return 1;
 }
 
-/* Whether a contact of three rows on bodies is a frame with levers; the frame is that of its first node,
- * and the second one's is opposite. */
+/* Whether a contact of three rows on bodies is a frame with levers; the frame is that of its first
+ * node, and the second one's is opposite. */
 static int find_frame(const builder *m, const row_block *b, contact_frame *frame) {
   const lcplug_system *s = m->system;
   const int *row = m->layout->row + b->first, *node = m->block_node + b->node;
@@ -203,13 +213,15 @@ static int find_frame(const builder *m, const row_block *b, contact_frame *frame
       }
       if (sparse_begin(s, row[r]) < sparse_end(s, row[r])) return 0;
     }
-    if (!find_lever((const double(*)[3])frame->row, (const double(*)[3])turn, frame->lever[found++])) return 0;
+    if (!find_lever((const double(*)[3])frame->row, (const double(*)[3])turn,
+                    frame->lever[found++]))
+      return 0;
   }
   return found && found == b->segments;
 }
 
-/* `normal`: the row that others of the block may take their bounds from.  Its nodes count as theirs, so
- * that nobody changes its force while they look at it. */
+/* `normal`: the row that others of the block may take their bounds from.  Its nodes count as
+ * theirs, so that nobody changes its force while they look at it. */
 static void add_block(builder *m, int first, int rows, int normal, int contact, int cone) {
   const row_block *last = m->blocks ? &m->block[m->blocks - 1] : NULL;
   row_block *b = &m->block[m->blocks++];
@@ -269,24 +281,27 @@ static size_t row_nodes(const builder *m, int row) {
   size_t count = 2;
   for (int k = sparse_begin(s, row); k < sparse_end(s, row); k++) {
     int coordinate = s->sparse_coordinate[k];
-    count += (size_t)((coordinate - s->group_begin[m->j->roots.group_of[coordinate]]) / NODE_SIZE + 1);
+    count +=
+        (size_t)((coordinate - s->group_begin[m->j->roots.group_of[coordinate]]) / NODE_SIZE + 1);
   }
   return count;
 }
 
-/* The most that block_node can need: a row counts for itself, and a normal for the blocks behind it. */
+/* The most that block_node can need: a row counts for itself, and a normal for the blocks behind
+ * it. */
 static size_t count_nodes(const builder *m) {
   const layout *l = m->layout;
   size_t count = 0;
   for (int g = 0; g < l->groups; g++) {
     int first = l->group_first[g], end = l->group_first[g + 1];
     for (int i = first; i < end; i++) count += row_nodes(m, l->row[i]);
-    if (end - first > 1) count += (size_t)((end - first - 1) / BLOCK_ROWS + 1) * row_nodes(m, l->row[first]);
+    if (end - first > 1)
+      count += (size_t)((end - first - 1) / BLOCK_ROWS + 1) * row_nodes(m, l->row[first]);
   }
   return count;
 }
 
-/* ---- colours ----------------------------------------------------------------------------------------- */
+/* ---- colours --------------------------------------------------------------------------------- */
 
 static int padded_rows(int rows) { return rows > 1 ? BLOCK_ROWS : 1; }
 
@@ -334,7 +349,8 @@ static int tile_size(const builder *m) {
   return size > least ? size : least;
 }
 
-/* Whose turn is when: joints before contacts, and of these first the ones that lie within a tile. */
+/* Whose turn is when: joints before contacts, and of these first the ones that lie within a tile.
+ */
 static void give_turns(builder *m) {
   int size = tile_size(m);
   m->tiles = m->j->nodes / size >= TILES / 2 ? m->j->nodes / size + 1 : 0;
@@ -347,7 +363,9 @@ static void give_turns(builder *m) {
   }
 }
 
-static int is_in_tile(const builder *m, const row_block *b) { return b->turn > 0 && b->turn <= m->tiles; }
+static int is_in_tile(const builder *m, const row_block *b) {
+  return b->turn > 0 && b->turn <= m->tiles;
+}
 
 /* Sort key: by colour, then what a group must have in common. */
 static int sort_key(const row_block *b, int colour) {
@@ -379,14 +397,15 @@ static int colour_blocks(builder *m) {
       for (int s = 0; s < b->segments; s++) used |= taken[node[s]];
       /* Without a node nothing would keep a block apart from its normal's. */
       int colour = b->segments && ~used ? __builtin_ctzll(~used) : ONE_BY_ONE;
-      for (int s = 0; s < b->segments && colour < COLOURS; s++) taken[node[s]] |= (uint64_t)1 << colour;
+      for (int s = 0; s < b->segments && colour < COLOURS; s++)
+        taken[node[s]] |= (uint64_t)1 << colour;
       b->key = sort_key(b, colour);
     }
   }
   return 1;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------ */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* How many of the blocks from order[k] on fill one group. */
 static int group_length(const builder *m, int k) {
@@ -401,7 +420,8 @@ static int group_length(const builder *m, int k) {
 
 /* The group of blocks order[k] .. : the last one of equal key has the most segments. */
 static lane_group group_of_blocks(const builder *m, int k, int length) {
-  lane_group g = {.rows = padded_rows(m->block[m->order[k]].rows), .frames = m->block[m->order[k]].frame};
+  lane_group g = {.rows = padded_rows(m->block[m->order[k]].rows),
+                  .frames = m->block[m->order[k]].frame};
   int fewest = length < LANES ? 0 : m->block[m->order[k]].segments;
   for (int l = 0; l < length; l++) {
     int segments = m->block[m->order[k + l]].segments;
@@ -424,7 +444,8 @@ static size_t group_local(const lane_group *g) {
 }
 
 /* One more group: of the phase and the part before it, or the first of new ones. */
-static void place_group(jacobian *j, const lane_group *g, int new_phase, int new_tile, lane_phase phase) {
+static void place_group(jacobian *j, const lane_group *g, int new_phase, int new_tile,
+                        lane_phase phase) {
   int full = !phase.tiles && !new_phase && j->groups - j->part[j->parts - 1] == PART_GROUPS;
   int new_part = new_phase || new_tile || full;
   if (new_part) j->part[j->parts] = j->groups;
@@ -459,13 +480,14 @@ static void place_groups(jacobian *j, const builder *m, lane_group *total) {
   j->groups = groups, j->phases = phases;
 }
 
-static int take_arrays(jacobian *j, const lane_group *total, int tiles, lcplug_workspace *workspace) {
+static int take_arrays(jacobian *j, const lane_group *total, int tiles,
+                       lcplug_workspace *workspace) {
   j->lane_rows = total->first;
   j->group = TAKE(workspace, lane_group, j->groups);
   j->phase = TAKE(workspace, lane_phase, j->phases);
   j->part = TAKE(workspace, int, j->groups / PART_GROUPS + j->phases + tiles + 1);
-  j->block_first = TAKE(workspace, int, j->groups * LANES);
-  j->block_rows = TAKE(workspace, unsigned char, j->groups * LANES);
+  j->block_first = TAKE(workspace, int, j->groups *LANES);
+  j->block_rows = TAKE(workspace, unsigned char, j->groups *LANES);
   j->place = TAKE(workspace, int, j->layout->n);
   j->node = TAKE(workspace, int, total->node);
   j->q = TAKE(workspace, double, total->q);
@@ -475,8 +497,8 @@ static int take_arrays(jacobian *j, const lane_group *total, int tiles, lcplug_w
   j->state = TAKE(workspace, double, lcplug_lane_state_size(j));
   j->x = TAKE(workspace, double, lcplug_lane_elements(j));
   j->y = TAKE(workspace, double, lcplug_lane_elements(j));
-  if (!j->group || !j->phase || !j->part || !j->block_first || !j->block_rows || !j->place || !j->node ||
-      !j->q || !j->local || !j->cfm || !j->mass || !j->state || !j->x || !j->y)
+  if (!j->group || !j->phase || !j->part || !j->block_first || !j->block_rows || !j->place ||
+      !j->node || !j->q || !j->local || !j->cfm || !j->mass || !j->state || !j->x || !j->y)
     return 0;
   memset(j->block_first, -1, (size_t)j->groups * LANES * sizeof *j->block_first);
   memset(j->block_rows, 0, (size_t)j->groups * LANES);
@@ -544,16 +566,17 @@ static void fill_lane(jacobian *j, const builder *m, int group, int lane, const 
   else fill_rows(m, b, g, j->q + g->q + lane);
 }
 
-/* ---- a block's own part of A ------------------------------------------------------------------------ */
+/* ---- a block's own part of A ----------------------------------------------------------------- */
 
 /* One number of each lane. */
 typedef double number __attribute__((vector_size(LANES * sizeof(double))));
 
 /* A_BB of the block in one lane, lower half by rows. */
-static void own_block(const jacobian *j, const builder *m, const lane_group *g, const row_block *b, int lane,
-                      number *a) {
+static void own_block(const jacobian *j, const builder *m, const lane_group *g, const row_block *b,
+                      int lane, number *a) {
   double q[BLOCK_ROWS][NODE_SIZE];
-  for (int r = 0; r < b->rows; r++) a[r * (r + 3) / 2][lane] = j->cfm[(g->first + r) * LANES + lane];
+  for (int r = 0; r < b->rows; r++)
+    a[r * (r + 3) / 2][lane] = j->cfm[(g->first + r) * LANES + lane];
   for (int s = 0; s < b->segments; s++) {
     for (int r = 0; r < b->rows; r++)
       lcplug_row_on_node(j, m->layout->row[b->first + r], m->block_node[b->node + s], 1, q[r]);
@@ -579,7 +602,8 @@ static void invert(const number *a, int rows, number *inverse) {
     return;
   }
   number ridge = RIDGE * (a[0] + a[2] + a[5]);
-  number a00 = a[0] + ridge, a10 = a[1], a11 = a[2] + ridge, a20 = a[3], a21 = a[4], a22 = a[5] + ridge;
+  number a00 = a[0] + ridge, a10 = a[1], a11 = a[2] + ridge, a20 = a[3], a21 = a[4],
+         a22 = a[5] + ridge;
   number c00 = a11 * a22 - a21 * a21, c10 = a20 * a21 - a10 * a22, c20 = a10 * a21 - a20 * a11;
   number scale = 1.0 / (a00 * c00 + a10 * c10 + a20 * c20);
   inverse[0] = scale * c00;
@@ -602,7 +626,7 @@ static void fill_local(jacobian *j, const builder *m, int group, int k, int leng
   invert(a, g->rows, a + (g->rows > 1 ? LOCAL_SIZE : 1));
 }
 
-/* ---- all together ------------------------------------------------------------------------------------ */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static lcplug_error find_blocks(builder *m) {
   lcplug_error error = split_bodies(m);

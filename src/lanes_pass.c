@@ -1,7 +1,8 @@
-/* lanes_pass.c - passes over all groups by the whole team, and the iterates that they judge; see lanes.h.
+/* lanes_pass.c - passes over all groups by the whole team, and the iterates that they judge; see
+ * lanes.h.
  *
- * Members take whole parts of a phase.  A sum is kept for each part and added in the order of the parts,
- * so that it does not matter who made it. */
+ * Members take whole parts of a phase.  A sum is kept for each part and added in the order of the
+ * parts, so that it does not matter who made it. */
 #include <math.h>
 #include <string.h>
 
@@ -38,7 +39,8 @@ static void clear_own_node(const jacobian *j, double *nodes, int member) {
 
 /* Only sweeps go backward, and they have no sums. */
 static void run_backward(const pass_call *call, int begin, int end, int member) {
-  for (int group = end - 1; group >= begin; group--) call->pass(call->run, group, group + 1, member);
+  for (int group = end - 1; group >= begin; group--)
+    call->pass(call->run, group, group + 1, member);
 }
 
 static void run_parts(const pass_call *call, int begin, int end, int member) {
@@ -81,7 +83,8 @@ static void run_phase(const pass_call *call, const lane_phase *p, int member, in
     return;
   }
   share(&begin, &end, member, members);
-  if (p->tiles && call->backward) run_backward(call, call->run->j->part[begin], call->run->j->part[end], member);
+  if (p->tiles && call->backward)
+    run_backward(call, call->run->j->part[begin], call->run->j->part[end], member);
   else run_parts(call, begin, end, member);
 }
 
@@ -123,7 +126,7 @@ lane_sums lcplug_lanes_at_once(const lane_run *run, lane_pass *pass, lane_sums *
   return total(sums, sums ? (size_t)run->j->parts : 0);
 }
 
-/* ---- from impulses to velocities ------------------------------------------------------------------------ */
+/* ---- from impulses to velocities ------------------------------------------------------------- */
 
 static void settle(const pass_call *call, int begin, int end, int member) {
   const jacobian *j = call->run->j;
@@ -156,7 +159,8 @@ static void push(void *argument, int member, int members) {
   share(&begin, &end, member, members);
   size_t first = (size_t)begin * PART_NODES, last = (size_t)end * PART_NODES;
   if (last > (size_t)j->nodes) last = (size_t)j->nodes;
-  if (first < last) memset(momentum + first * NODE_ROOM, 0, (last - first) * NODE_ROOM * sizeof *momentum);
+  if (first < last)
+    memset(momentum + first * NODE_ROOM, 0, (last - first) * NODE_ROOM * sizeof *momentum);
   clear_own_node(j, momentum, member);
   clear_own_node(j, call->run->state, member);
   lcplug_team_meet(j->team);
@@ -178,7 +182,7 @@ void lcplug_lanes_velocities(const lane_run *run) {
   lcplug_lanes_push(&in_place, lcplug_lane_kernels()->scatter, NULL);
 }
 
-/* ---- iterates ------------------------------------------------------------------------------------------- */
+/* ---- iterates -------------------------------------------------------------------------------- */
 
 /* A guess that leaves this many times what no force leaves is no help. */
 static const double FAR_OFF = 100.0;
@@ -227,8 +231,10 @@ static double rounding_level(const lane_run *run, const double *x) {
   return lcplug_rounding_of(run->lm->m, largest);
 }
 
-int lcplug_lanes_observe(const lane_run *run, iteration *it, const double *x, double residual, int *best) {
-  double rounding = residual < it->residual && residual <= ROUNDING_EXCUSES ? rounding_level(run, x) : 0.0;
+int lcplug_lanes_observe(const lane_run *run, iteration *it, const double *x, double residual,
+                         int *best) {
+  double rounding =
+      residual < it->residual && residual <= ROUNDING_EXCUSES ? rounding_level(run, x) : 0.0;
   *best = residual < it->residual;
   return lcplug_iteration_next(it, residual, rounding);
 }

@@ -23,8 +23,8 @@ static void locate_rows(lu *f) {
   }
 }
 
-/* The part of A that is not symmetric goes through the same analysis: below the diagonal, in the order of
- * elimination. */
+/* The part of A that is not symmetric goes through the same analysis: below the diagonal, in the
+ * order of elimination. */
 static lcplug_error split_given(lu *f, const lower_triangle *a, lcplug_workspace *workspace) {
   size_t panels = f->c->panels;
   double *lower = TAKE(workspace, double, panels), *upper = TAKE(workspace, double, panels);
@@ -48,7 +48,8 @@ static lcplug_error split_given(lu *f, const lower_triangle *a, lcplug_workspace
   return LCPLUG_OK;
 }
 
-lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a, lcplug_workspace *workspace) {
+lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a,
+                             lcplug_workspace *workspace) {
   size_t n = (size_t)c->n;
   *f = (lu){.c = c, .lower = c->factor, .inverse = c->inverse};
   f->upper = TAKE(workspace, double, c->panels);
@@ -113,11 +114,12 @@ static void turn(update *updates, int count, int to_transpose) {
     else updates[i].value -= update_size(updates[i].from);
 }
 
-/* Eliminates the pivots of a supernode; what they leave for the rows below goes to `own` and, transposed,
- * behind it. */
+/* Eliminates the pivots of a supernode; what they leave for the rows below goes to `own` and,
+ * transposed, behind it. */
 static void eliminate(lu *f, const supernode *s, int waiting, update *updates, double *own) {
   cholesky *c = f->c;
-  double *lower = f->lower + s->panel, *upper = f->upper + s->panel, *inverse = f->inverse + s->first;
+  double *lower = f->lower + s->panel, *upper = f->upper + s->panel,
+         *inverse = f->inverse + s->first;
   double *transpose = own + update_size(s);
   int pad = lcplug_panel_pad(s->pivots), ld = lcplug_panel_ld(s->pivots, s->below);
   lcplug_front_add_to_panel(c, s, waiting, updates, lower);
@@ -131,7 +133,8 @@ static void eliminate(lu *f, const supernode *s, int waiting, update *updates, d
   lcplug_front_add_to_update(c, s, waiting, updates, own);
 }
 
-static void eliminate_symmetric(lu *f, const supernode *s, int waiting, update *updates, double *own) {
+static void eliminate_symmetric(lu *f, const supernode *s, int waiting, update *updates,
+                                double *own) {
   cholesky *c = f->c;
   double *lower = f->lower + s->panel;
   int ld = lcplug_panel_ld(s->pivots, s->below);

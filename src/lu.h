@@ -1,9 +1,10 @@
-/* lu.h - sparse direct factorization of A + E, where E couples rows of one group; neither need be symmetric.
+/* lu.h - sparse direct factorization of A + E, where E couples rows of one group; neither need be
+ * symmetric.
  *
  * The pattern, the order and the storage of A are those of an analyzed cholesky, whose factor and
- * scratch this borrows: between two factorizations of the one the other may not be used.  Pivots are
- * taken in the order of the analysis, without exchanges; one that is zero but for rounding is left
- * out. */
+ * scratch this borrows: between two factorizations of the one the other may not be used.  Pivots
+ * are taken in the order of the analysis, without exchanges; one that is zero but for rounding is
+ * left out. */
 #ifndef LCPLUG_LU_H
 #define LCPLUG_LU_H
 
@@ -22,10 +23,11 @@ typedef struct lu {
 } lu;
 
 /* a: what c was analyzed for. */
-lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a, lcplug_workspace *workspace);
+lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a,
+                             lcplug_workspace *workspace);
 
-/* Loads A; then come the elements of E; then the factorization.  symmetric: only of an A that is, and with
- * an E that is, positive definite too; what it has above its diagonal is not looked at. */
+/* Loads A; then come the elements of E; then the factorization.  symmetric: only of an A that is,
+ * and with an E that is, positive definite too; what it has above its diagonal is not looked at. */
 void lcplug_lu_load(lu *f, int symmetric);
 /* rows x rows elements (row-major) on the diagonal block of consecutive rows of one group. */
 void lcplug_lu_add_block(lu *f, int first, int rows, const double *block);

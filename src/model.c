@@ -5,20 +5,24 @@
 #include <math.h>
 
 static force_set interval(int row, double lo, double hi) {
-  if (lo == -INFINITY && hi == INFINITY) return (force_set){.kind = SET_FREE, .first = row, .rows = 1};
+  if (lo == -INFINITY && hi == INFINITY)
+    return (force_set){.kind = SET_FREE, .first = row, .rows = 1};
   return (force_set){.kind = SET_INTERVAL, .first = row, .rows = 1, .lo = lo, .hi = hi};
 }
 
 static force_set coupled(const layout *l, int row) {
-  return (force_set){.kind = SET_COUPLED, .first = row, .rows = 1, .normal = l->normal[row],
-               .mu = {l->hi[row], 0.0}};
+  return (force_set){.kind = SET_COUPLED,
+                     .first = row,
+                     .rows = 1,
+                     .normal = l->normal[row],
+                     .mu = {l->hi[row], 0.0}};
 }
 
 static force_set cone(const layout *l, int row) {
   int rows = l->cone_rows[row];
   double mu1 = l->hi[row + 1], mu2 = rows > 2 ? l->hi[row + 2] : mu1;
-  return (force_set){.kind = mu1 == mu2 ? SET_CONE : SET_ELLIPSE, .first = row, .rows = rows,
-               .mu = {mu1, mu2}};
+  return (force_set){
+      .kind = mu1 == mu2 ? SET_CONE : SET_ELLIPSE, .first = row, .rows = rows, .mu = {mu1, mu2}};
 }
 
 static force_set set_of_row(const layout *l, int row, friction_stage stage, const double *bound) {
@@ -31,8 +35,8 @@ static force_set set_of_row(const layout *l, int row, friction_stage stage, cons
   return coupled(l, row);
 }
 
-/* A row of zeros (A is semidefinite, so its diagonal tells) still needs a scale to step by; rounding
- * error of the largest element is what such a row would have had. */
+/* A row of zeros (A is semidefinite, so its diagonal tells) still needs a scale to step by;
+ * rounding error of the largest element is what such a row would have had. */
 static double smallest_scale(const double *diagonal, int n) {
   double largest = 0.0;
   for (int i = 0; i < n; i++) largest = fmax(largest, diagonal[i]);

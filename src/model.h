@@ -1,6 +1,7 @@
 /* model.h - what a solver is given: A through its operator, b, and K as sets.
  *
- * A friction model is a way to turn friction rows into sets.  ODE's has two stages, the others one. */
+ * A friction model is a way to turn friction rows into sets.  ODE's has two stages, the others one.
+ */
 #ifndef LCPLUG_MODEL_H
 #define LCPLUG_MODEL_H
 
@@ -40,8 +41,8 @@ double lcplug_rounding_level(const model *m, const double *x);
 /* The same from the largest s_i |x_i|. */
 double lcplug_rounding_of(const model *m, double largest);
 
-/* How fast the worst contact opens that bears a force: max mu |w_t| over the cones of friction=cone, and
- * in any model w_n where endless friction holds a contact that opens. */
+/* How fast the worst contact opens that bears a force: max mu |w_t| over the cones of
+ * friction=cone, and in any model w_n where endless friction holds a contact that opens. */
 double lcplug_relaxation_gap(const model *m, const double *x, const double *Ax);
 
 /* x = P_K(x), the bounds of coupled rows following from the normals of the result. */

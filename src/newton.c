@@ -1,19 +1,19 @@
 /* newton.c - friction cones: an interior point (cone_interior.h), then Newton's method along a path
  * of smoothed conditions; see path.h.
  *
- * Every step costs one factorization.  In large problems the interior point comes first unless there
- * is a good guess, and asks the path to finish what it has begun.  What follows is for problems that
- * it does not solve, or that are not for it.  For friction=cone, whose problem is convex, the path
- * leads to the answer.  Exact Coulomb friction and pyramids are not convex, and their path may
- * turn back.  Where that happens at a few contacts these are mended by themselves (mend.h), and
- * most problems are solved by a hasty try.  For the others, in this order,
+ * Every step costs one factorization.  In large problems the interior point comes first unless
+ * there is a good guess, and asks the path to finish what it has begun.  What follows is for
+ * problems that it does not solve, or that are not for it.  For friction=cone, whose problem is
+ * convex, the path leads to the answer.  Exact Coulomb friction and pyramids are not convex, and
+ * their path may turn back.  Where that happens at a few contacts these are mended by themselves
+ * (mend.h), and most problems are solved by a hasty try.  For the others, in this order,
  *
- *     the first part of the way is gone with the cone, De Saxce's term taken from the step before, and from
- *     there on exactly; where that fails the cone is followed further before the next try;
- *     the path is followed by its length, around its bends;
- *     the best answer is pulled upon, less and less; where A is singular that comes first, and
- *     once more at the end with another stiffness, whose path has other bends.  A singular
- *     problem that pulls do not move has no answer, and is left at that. */
+ *     the first part of the way is gone with the cone, De Saxce's term taken from the step before,
+ * and from there on exactly; where that fails the cone is followed further before the next try; the
+ * path is followed by its length, around its bends; the best answer is pulled upon, less and less;
+ * where A is singular that comes first, and once more at the end with another stiffness, whose path
+ * has other bends.  A singular problem that pulls do not move has no answer, and is left at that.
+ */
 #include "newton.h"
 
 #include <math.h>
@@ -140,7 +140,8 @@ static int solve_around_bends(path *p) {
 static int follow_pulled(path *p, int bend_steps) {
   double unit = p->smooth.unit, goal = PULLED_GOAL * unit;
   p->now.eps = unit * fmin(1.0, PULLED_EPS * lcplug_residual_natural(p->m, p->now.x, p->now.Ax));
-  if (lcplug_path_follow(p, (manner){.goal = goal, .steps = PULL_STEPS, .fastest = FASTEST})) return 1;
+  if (lcplug_path_follow(p, (manner){.goal = goal, .steps = PULL_STEPS, .fastest = FASTEST}))
+    return 1;
   return bend_steps && p->now.eps > goal && lcplug_path_follow_bends(p, bend_steps);
 }
 

@@ -5,7 +5,8 @@
 #include "cholesky.h"
 #include "iterate.h"
 
-/* Smoothed Newton method from it->x.  factor: analyzed for A, the matrix of m in the solver's order. */
+/* Smoothed Newton method from it->x.  factor: analyzed for A, the matrix of m in the solver's
+ * order. */
 lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, cholesky *factor,
                                  iteration *it, lcplug_workspace *workspace);
 

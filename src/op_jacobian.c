@@ -1,8 +1,8 @@
 /* op_jacobian.c - A = J M^-1 J' + CFM, which is never formed: the rows in lanes.h as an operator.
  *
  *     A x:    velocities v = M^-1 J' x, then rows J v + CFM x
- *     single rows, and the matrix:  of Q = J L, as A = Q Q' + CFM then has the same bits from either side
- *     state:  Q' x of all nodes, and x, which CFM needs
+ *     single rows, and the matrix:  of Q = J L, as A = Q Q' + CFM then has the same bits from
+ * either side state:  Q' x of all nodes, and x, which CFM needs
  *
  * Solvers that know lanes work on these in place; the functions here serve all others, and judge.
  * The exact solver factorizes, so it gets A after all, once, as a sparse lower triangle. */
@@ -22,7 +22,7 @@ static void jacobian_apply(const linop *op, const double *x, double *y) {
   lcplug_lanes_unload(j, j->y, y);
 }
 
-/* ---- single rows ------------------------------------------------------------------------------------ */
+/* ---- single rows ----------------------------------------------------------------------------- */
 
 /* A row's place: its group, its number in the block, and its lane. */
 typedef struct lane_row {
@@ -90,13 +90,14 @@ static void jacobian_diagonal_block(const linop *op, int first, int rows, double
     }
 }
 
-/* ---- the state ---------------------------------------------------------------------------------------- */
+/* ---- the state ------------------------------------------------------------------------------- */
 
 static int jacobian_state_size(const linop *op) {
   return op->n + (int)lcplug_lane_state_size(op->jacobian);
 }
 
-static void jacobian_state_add(const linop *op, double *state, int first, int rows, const double *dx) {
+static void jacobian_state_add(const linop *op, double *state, int first, int rows,
+                               const double *dx) {
   const jacobian *j = op->jacobian;
   for (int i = 0; i < rows; i++) {
     lane_row row = find_row(j, first + i);
@@ -114,7 +115,8 @@ static void jacobian_state_begin(const linop *op, const double *x, double *state
   jacobian_state_add(op, state, 0, op->n, x);
 }
 
-static void jacobian_state_read(const linop *op, const double *state, int first, int rows, double *Ax) {
+static void jacobian_state_read(const linop *op, const double *state, int first, int rows,
+                                double *Ax) {
   const jacobian *j = op->jacobian;
   for (int i = 0; i < rows; i++) {
     lane_row row = find_row(j, first + i);
@@ -128,7 +130,7 @@ static void jacobian_state_read(const linop *op, const double *state, int first,
 }
 
 static const linop_table jacobian_table = {
-    jacobian_apply,      jacobian_diagonal, jacobian_diagonal_block, jacobian_state_size,
+    jacobian_apply,       jacobian_diagonal,   jacobian_diagonal_block, jacobian_state_size,
     jacobian_state_begin, jacobian_state_read, jacobian_state_add,
 };
 
@@ -136,12 +138,13 @@ void lcplug_operator_jacobian(linop *op, jacobian *j) {
   *op = (linop){.table = &jacobian_table, .n = j->layout->n, .layout = j->layout, .jacobian = j};
 }
 
-/* ---- the lower triangle --------------------------------------------------------------------------------- */
+/* ---- the lower triangle ---------------------------------------------------------------------- */
 
 /* Blocks in the solver's order, which of them each node has, and the rows of Q. */
 typedef struct block_graph {
   const jacobian *j;
-  size_t *row_begin; /* of each row: where its numbers begin, NODE_SIZE for each segment of its group */
+  size_t *
+      row_begin; /* of each row: where its numbers begin, NODE_SIZE for each segment of its group */
   double *row_value;
   int blocks;
   int *lane_of;    /* block -> group * LANES + lane */
@@ -161,7 +164,8 @@ static double dot_rows(const block_graph *g, int p, lane_row of_p, int q, lane_r
   double sum = 0.0;
   for (int s = 0; s < of_p.group->segments; s++)
     for (int t = 0; t < of_q.group->segments; t++)
-      if (row_node(g->j, of_p, s) == row_node(g->j, of_q, t) && row_node(g->j, of_p, s) != g->j->nodes)
+      if (row_node(g->j, of_p, s) == row_node(g->j, of_q, t) &&
+          row_node(g->j, of_p, s) != g->j->nodes)
         sum += dot_segments(g->row_value + g->row_begin[p] + s * NODE_SIZE,
                             g->row_value + g->row_begin[q] + t * NODE_SIZE);
   return sum;
@@ -255,7 +259,8 @@ static void append_row(const block_graph *g, int b, int r, lower_triangle *lower
     int other = g->lane_of[g->neighbour[k]];
     for (int q = 0; q < (other == own ? r + 1 : j->block_rows[other]); q++) {
       int column = j->block_first[other] + q;
-      double value = dot_rows(g, i, row, column, (lane_row){&j->group[other / LANES], q, other % LANES});
+      double value =
+          dot_rows(g, i, row, column, (lane_row){&j->group[other / LANES], q, other % LANES});
       if (column == i) value += j->cfm[j->place[i]];
       else if (value == 0.0) continue;
       lower->column[*used] = column;
@@ -272,7 +277,8 @@ lcplug_error lcplug_jacobian_lower(lower_triangle *lower, const jacobian *j,
   if (error) return error;
   for (int b = 0; b < g.blocks; b++) {
     find_neighbours(&g, b);
-    for (int k = 0; k < g.neighbours; k++) most += (size_t)rows_of(&g, b) * (size_t)rows_of(&g, g.neighbour[k]);
+    for (int k = 0; k < g.neighbours; k++)
+      most += (size_t)rows_of(&g, b) * (size_t)rows_of(&g, g.neighbour[k]);
   }
   *lower = (lower_triangle){.n = j->layout->n,
                             .begin = TAKE(workspace, size_t, j->layout->n + 1),
@@ -288,7 +294,7 @@ lcplug_error lcplug_jacobian_lower(lower_triangle *lower, const jacobian *j,
   return LCPLUG_OK;
 }
 
-/* ---- for callers ------------------------------------------------------------------------------------------ */
+/* ---- for callers ----------------------------------------------------------------------------- */
 
 /* The rows in their own order: what bounds and friction say has no part in A. */
 static lcplug_error build_rows(jacobian *j, layout *l, const lcplug_system *system,
@@ -321,8 +327,8 @@ lcplug_error lcplug_system_apply(lcplug_workspace *workspace, const lcplug_syste
   return error;
 }
 
-lcplug_error lcplug_system_matrix(lcplug_workspace *workspace, const lcplug_system *system, double *A,
-                                  size_t stride) {
+lcplug_error lcplug_system_matrix(lcplug_workspace *workspace, const lcplug_system *system,
+                                  double *A, size_t stride) {
   if (!workspace || !system || (system->rows > 0 && !A)) return LCPLUG_ERROR_ARGUMENT;
   if (system->rows > 0 && stride < (size_t)system->rows) return LCPLUG_ERROR_SIZE;
   fpenv host = lcplug_fpenv_enter();
@@ -331,7 +337,8 @@ lcplug_error lcplug_system_matrix(lcplug_workspace *workspace, const lcplug_syst
   lower_triangle lower;
   lcplug_error error = build_rows(&j, &l, system, workspace);
   if (!error) error = lcplug_jacobian_lower(&lower, &j, workspace);
-  for (int i = 0; !error && i < l.n; i++) memset(A + (size_t)i * stride, 0, (size_t)l.n * sizeof *A);
+  for (int i = 0; !error && i < l.n; i++)
+    memset(A + (size_t)i * stride, 0, (size_t)l.n * sizeof *A);
   for (int i = 0; !error && i < l.n; i++)
     for (size_t k = lower.begin[i]; k < lower.begin[i + 1]; k++) {
       size_t row = (size_t)i, column = (size_t)lower.column[k];

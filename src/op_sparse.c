@@ -71,13 +71,16 @@ static void sparse_diagonal(const linop *op, double *d) {
 
 static int sparse_state_size(const linop *op) { return op->n; }
 
-static void sparse_state_read(const linop *op, const double *state, int first, int rows, double *Ax) {
+static void sparse_state_read(const linop *op, const double *state, int first, int rows,
+                              double *Ax) {
   (void)op;
   memcpy(Ax, state + first, (size_t)rows * sizeof *Ax);
 }
 
-/* Column j of A is row j of its transpose: the block row of the changed group, read along its rows. */
-static void sparse_state_add(const linop *op, double *state, int first, int rows, const double *dx) {
+/* Column j of A is row j of its transpose: the block row of the changed group, read along its rows.
+ */
+static void sparse_state_add(const linop *op, double *state, int first, int rows,
+                             const double *dx) {
   int group = op->group_of[first], offset = first - op->layout->group_first[group];
   for (int k = op->block_begin[group]; k < op->block_begin[group + 1]; k++) {
     const block *b = &op->blocks[k];
@@ -89,16 +92,16 @@ static void sparse_state_add(const linop *op, double *state, int first, int rows
 }
 
 static const linop_table sparse_table = {
-    sparse_apply,      sparse_diagonal, sparse_diagonal_block, sparse_state_size,
+    sparse_apply, sparse_diagonal,   sparse_diagonal_block, sparse_state_size,
     sparse_apply, sparse_state_read, sparse_state_add,
 };
 
 /* What the construction needs per group while it runs. */
 typedef struct builder {
-  int *met;          /* met[h] == g: group g has already met its lower neighbour h */
-  int *lower_slot;   /* block (g, h) */
-  int *upper_slot;   /* block (h, g) */
-  int *next_block;   /* where a group's next block goes */
+  int *met;        /* met[h] == g: group g has already met its lower neighbour h */
+  int *lower_slot; /* block (g, h) */
+  int *upper_slot; /* block (h, g) */
+  int *next_block; /* where a group's next block goes */
   size_t *next_value;
 } builder;
 

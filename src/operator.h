@@ -1,8 +1,8 @@
 /* operator.h - A, seen only through a table of functions.
  *
- * A gradient method needs products A x.  A sweep needs less and more: the rows of A x that belong to
- * one block, kept current while block after block changes.  Each operator keeps for that a `state`
- * of its own choice (for the matrices here it is A x itself).
+ * A gradient method needs products A x.  A sweep needs less and more: the rows of A x that belong
+ * to one block, kept current while block after block changes.  Each operator keeps for that a
+ * `state` of its own choice (for the matrices here it is A x itself).
  *
  * Rows are in the solver's order (layout.h).  Operators know nothing of sets. */
 #ifndef LCPLUG_OPERATOR_H
@@ -43,8 +43,8 @@ struct linop {
   size_t stride;
   double *scratch_x, *scratch_y;
   /* sparse: all blocks, both triangles, by block rows */
-  int *group_of;     /* row -> group */
-  int *block_begin;  /* groups + 1 of them */
+  int *group_of;    /* row -> group */
+  int *block_begin; /* groups + 1 of them */
   block *blocks;
   double *value, *across; /* A, and its transpose: the same if A is symmetric */
   /* Jacobian: the rows of J, and no A */

@@ -1,45 +1,46 @@
 /* ordering.c - approximate minimum degree, with weights.
  *
  * The method of Amestoy, Davis and Duff (SIAM J. Matrix Anal. Appl. 17, 1996).  Eliminating a node
- * makes its neighbours a clique; cliques are kept as elements, lists of nodes, so that the graph never
- * grows:
+ * makes its neighbours a clique; cliques are kept as elements, lists of nodes, so that the graph
+ * never grows:
  *
  *     a node     has elements and, beside those, neighbours that no element accounts for
- *     a pivot    is a node of the smallest degree; with its neighbours and elements it becomes a new
- *                element, which absorbs those elements
- *     degrees    are bounded from above: elements that overlap outside the new one count twice
- *     nodes      of the new element that have become indistinguishable are merged; those that have no
- *                neighbour outside it are eliminated with the pivot
+ *     a pivot    is a node of the smallest degree; with its neighbours and elements it becomes a
+ * new element, which absorbs those elements degrees    are bounded from above: elements that
+ * overlap outside the new one count twice nodes      of the new element that have become
+ * indistinguishable are merged; those that have no neighbour outside it are eliminated with the
+ * pivot
  *
- * Two things differ from the library of that name.  A degree counts rows, not nodes: clusters of 3 and
- * of 24 rows do not weigh the same, and orders by nodes alone cost up to 45 % more arithmetic.  And
- * what the elements were is kept, as that is the structure of the factor. */
+ * Two things differ from the library of that name.  A degree counts rows, not nodes: clusters of 3
+ * and of 24 rows do not weigh the same, and orders by nodes alone cost up to 45 % more arithmetic.
+ * And what the elements were is kept, as that is the structure of the factor. */
 #include "ordering.h"
 
 #include <stdint.h>
 #include <string.h>
 
 typedef struct element {
-  int *node, *members; /* its nodes, and how many clusters each stood for when the element was made */
+  int *node,
+      *members; /* its nodes, and how many clusters each stood for when the element was made */
   int nodes;
-  int weight;          /* rows of the nodes; 0: absorbed */
+  int weight; /* rows of the nodes; 0: absorbed */
 } element;
 
 enum { BUCKETS = 64 };
 
 typedef struct quotient {
   lcplug_workspace *workspace;
-  int rows, remaining;             /* all rows; those that are not eliminated yet */
-  int *weight;                     /* rows of a node; 0: eliminated or merged */
-  int *begin, *elements, *length;  /* a node's list: its elements first, then its neighbours */
+  int rows, remaining;            /* all rows; those that are not eliminated yet */
+  int *weight;                    /* rows of a node; 0: eliminated or merged */
+  int *begin, *elements, *length; /* a node's list: its elements first, then its neighbours */
   int *list;
-  int *members, *last;             /* clusters that a node stands for: how many, and the last one */
-  int *degree;                     /* a bound on the rows of a node's neighbours */
-  int *head, *after, *before;      /* nodes by degree */
-  int *seen;                       /* node -> last element that it was put into */
-  int64_t *outside, stamp;         /* element -> stamp + its rows outside the new one */
-  int *pivot;                      /* the new element */
-  int bucket[BUCKETS], *chain;     /* nodes by hash */
+  int *members, *last;         /* clusters that a node stands for: how many, and the last one */
+  int *degree;                 /* a bound on the rows of a node's neighbours */
+  int *head, *after, *before;  /* nodes by degree */
+  int *seen;                   /* node -> last element that it was put into */
+  int64_t *outside, stamp;     /* element -> stamp + its rows outside the new one */
+  int *pivot;                  /* the new element */
+  int bucket[BUCKETS], *chain; /* nodes by hash */
   unsigned *hash;
   int *marked_element, *marked_node;
   element *element;
@@ -112,8 +113,8 @@ static void measure_overlaps(quotient *q, int count) {
   }
 }
 
-/* Node v now has the new element k in place of all that k accounts for.  Returns v's rows outside of k,
- * and its hash.  An element that lies in k altogether is absorbed too. */
+/* Node v now has the new element k in place of all that k accounts for.  Returns v's rows outside
+ * of k, and its hash.  An element that lies in k altogether is absorbed too. */
 static int shorten_list(quotient *q, int v, int k, unsigned *hash) {
   int *list = q->list + q->begin[v], count = 0, outside = 0;
   unsigned sum = 0;
@@ -210,7 +211,8 @@ static int shorten_lists(quotient *q, int p, int k, int count, int *weight) {
 /* Stores the new element, and its nodes under their new degrees; the least of those, or `least`. */
 static int finish_element(quotient *q, int k, int count, int weight, int least) {
   element *e = &q->element[k];
-  *e = (element){.node = TAKE(q->workspace, int, count), .members = TAKE(q->workspace, int, count),
+  *e = (element){.node = TAKE(q->workspace, int, count),
+                 .members = TAKE(q->workspace, int, count),
                  .weight = weight};
   if (!e->node || !e->members) return -1;
   for (int i = 0; i < count; i++) {
@@ -249,10 +251,11 @@ static int eliminate(quotient *q, int p, int k) {
 static int take_quotient(quotient *q, const cluster_graph *graph, lcplug_workspace *workspace) {
   enum { ARRAYS = 15 };
   size_t n = (size_t)graph->clusters;
-  int *memory = TAKE(workspace, int, ARRAYS * n), **const arrays[ARRAYS] = {
-      &q->weight,  &q->begin, &q->elements, &q->length, &q->members, &q->last,
-      &q->degree,  &q->after, &q->before,   &q->seen,   &q->pivot,   &q->chain,
-      &q->marked_element, &q->marked_node, &q->out->next};
+  int *memory = TAKE(workspace, int, ARRAYS *n),
+      **const arrays[ARRAYS] = {&q->weight,         &q->begin,       &q->elements, &q->length,
+                                &q->members,        &q->last,        &q->degree,   &q->after,
+                                &q->before,         &q->seen,        &q->pivot,    &q->chain,
+                                &q->marked_element, &q->marked_node, &q->out->next};
   if (!memory) return 0;
   for (int k = 0; k < ARRAYS; k++) *arrays[k] = memory + (size_t)k * n;
   q->list = TAKE(workspace, int, graph->begin[n]);

@@ -9,20 +9,21 @@
 
 /* Clusters that are eliminated together. */
 typedef struct front {
-  int first, last;   /* its clusters: a list through elimination.next */
-  int pivots;        /* rows of those */
-  int below;         /* rows below them */
-  int *cluster;      /* the clusters below, in no order */
+  int first, last; /* its clusters: a list through elimination.next */
+  int pivots;      /* rows of those */
+  int below;       /* rows below them */
+  int *cluster;    /* the clusters below, in no order */
   int clusters;
-  int parent;        /* a later front that holds all that is below; -1: nothing is */
+  int parent; /* a later front that holds all that is below; -1: nothing is */
 } front;
 
 typedef struct elimination {
-  int fronts;        /* children come before their parents */
+  int fronts; /* children come before their parents */
   front *front;
-  int *next;         /* cluster -> next cluster of its front, -1 at the end */
+  int *next; /* cluster -> next cluster of its front, -1 at the end */
 } elimination;
 
-lcplug_error lcplug_ordering(elimination *out, const cluster_graph *graph, lcplug_workspace *workspace);
+lcplug_error lcplug_ordering(elimination *out, const cluster_graph *graph,
+                             lcplug_workspace *workspace);
 
 #endif

@@ -30,7 +30,8 @@ enum { MOST_CORRECTIONS = 5, MOST_TO_ENTER = 30 };
 static const double ON_PATH = 1e-3, SMALL_STEP = 1e-4;
 /* Of log eps: the first step, the longest, and a correction that is none. */
 static const double FIRST_STEP = 0.5, LONGEST_STEP = 3.0, WILD = 2.0;
-/* A step this much shorter than the first one that was tried leads nowhere; so does a path this far up. */
+/* A step this much shorter than the first one that was tried leads nowhere; so does a path this far
+ * up. */
 static const double LEAST_LENGTH = 1e-7, AWAY = 1e6;
 
 static int take_vectors(path *p, int n, lcplug_workspace *workspace) {
@@ -162,7 +163,7 @@ void lcplug_path_polish(path *p) {
   observe(p);
 }
 
-/* ---- by eps ------------------------------------------------------------------------------------ */
+/* ---- by eps ---------------------------------------------------------------------------------- */
 
 /* Far from the path, or with round corners, an answer is seldom good; judging it costs half a step.
  * What corners do to it goes with the square of eps. */
@@ -225,7 +226,7 @@ int lcplug_path_follow(path *p, manner how) {
   return 0;
 }
 
-/* ---- by length --------------------------------------------------------------------------------- */
+/* ---- by length ------------------------------------------------------------------------------- */
 
 /* Of two changes of x: as velocities, in units of the right side. */
 static double product(const path *p, const double *a, const double *b) {
@@ -252,8 +253,8 @@ static double orientation(const path *p) {
   return sign;
 }
 
-/* The way on.  In the beginning that is to smaller eps, and at each bend the determinant changes its sign: so
- * nobody turns round unaware. */
+/* The way on.  In the beginning that is to smaller eps, and at each bend the determinant changes
+ * its sign: so nobody turns round unaware. */
 static void find_tangent(path *p) {
   p->tangent_eps = -orientation(p) / sqrt(1.0 + product(p, p->slope, p->slope));
   for (int i = 0; i < p->m->n; i++) p->tangent[i] = p->tangent_eps * p->slope[i];
@@ -266,12 +267,14 @@ static void move(path *p, double part, double log_eps) {
   p->now.eps *= exp(log_eps);
 }
 
-/* Newton's method for x and eps at once, across the tangent.  Returns the steps that it took, or 0. */
+/* Newton's method for x and eps at once, across the tangent.  Returns the steps that it took, or 0.
+ */
 static int settle(path *p) {
   double before = INFINITY;
   for (int k = 1; k <= MOST_CORRECTIONS; k++) {
     find_slope(p);
-    double log_eps = -product(p, p->tangent, p->dx) / (product(p, p->tangent, p->slope) + p->tangent_eps);
+    double log_eps =
+        -product(p, p->tangent, p->dx) / (product(p, p->tangent, p->slope) + p->tangent_eps);
     if (!(fabs(log_eps) < WILD)) return 0;
     move(p, 1.0, log_eps);
     double after = distance(p, p->now.x, p->now.Ax) / near_path(p);

@@ -4,8 +4,8 @@
  *
  *     by eps:     solve (A + E) dx = r,  go along dx while |f| falls,
  *                 and whenever |f| is small beside eps, make eps smaller
- *     by length:  x and log eps are both unknown; a step along the tangent, then Newton's method across
- *                 it, until the point is on the path
+ *     by length:  x and log eps are both unknown; a step along the tangent, then Newton's method
+ * across it, until the point is on the path
  *
  * The first is quick and stays near the path only roughly.  It ends where the path turns back,
  * as that of exact Coulomb friction may: there is no x for the next smaller eps, and eps must
@@ -36,10 +36,10 @@ typedef struct path {
   point now, kept; /* the iterate; the last one near the path */
   double factor;   /* of the next eps */
   double *dx, *Adx, *trial, *Atrial, *diagonal;
-  double part;    /* of dx, that the last step went */
-  int damps;      /* not 0: steps that fall short are damped */
-  double damping; /* by this part of A's diagonal ... */
-  double added;   /* ... and all that the last step's matrix had beside A and E */
+  double part;                  /* of dx, that the last step went */
+  int damps;                    /* not 0: steps that fall short are damped */
+  double damping;               /* by this part of A's diagonal ... */
+  double added;                 /* ... and all that the last step's matrix had beside A and E */
   double *slope;                /* of x over log eps, along the path */
   double *tangent, tangent_eps; /* of the path: the parts of x and log eps */
   double pull, *center;
@@ -50,11 +50,11 @@ typedef struct path {
 
 /* How a part of the path is followed by eps. */
 typedef struct manner {
-  double goal;    /* down to this eps ... */
-  int steps;      /* ... in at most so many steps */
-  double fastest; /* what eps is multiplied by at best */
-  int lagging;    /* De Saxce's terms follow after every step */
-  int gives_up;   /* at the first jam ... */
+  double goal;          /* down to this eps ... */
+  int steps;            /* ... in at most so many steps */
+  double fastest;       /* what eps is multiplied by at best */
+  int lagging;          /* De Saxce's terms follow after every step */
+  int gives_up;         /* at the first jam ... */
   int (*mend)(path *p); /* ... that this, if given, cannot end; it may fail a few times */
 } manner;
 
@@ -71,7 +71,8 @@ void lcplug_path_restart(path *p);
 int lcplug_path_follow(path *p, manner how);
 int lcplug_path_follow_bends(path *p, int steps);
 
-/* From here on x is pulled towards the center, which is the present x, by this part of A's diagonal. */
+/* From here on x is pulled towards the center, which is the present x, by this part of A's
+ * diagonal. */
 void lcplug_path_pull(path *p, const double *center, double part);
 
 /* Whether A is singular but for rounding: CFM 0 and redundant contacts.  Costs a factorization. */

@@ -9,10 +9,11 @@
  *
  *     T_ij <- T_ij - c_i c_j / p,    T_ik <- +-c_i / p,    T_kk <- -1 / p
  *
- * When x of a row r in N moves by t, x_F moves by -T_Fr t and w_N by T_Nr t; so column r says how far it
- * may move before a right row gets wrong.  Nobody looks at the rest of the table.  So sweeps wait:
- * a column that is wanted is brought up to date by itself, and the table, once a number of them has come
- * together, by one product of matrices, which takes a fraction of the time of as many sweeps.
+ * When x of a row r in N moves by t, x_F moves by -T_Fr t and w_N by T_Nr t; so column r says how
+ * far it may move before a right row gets wrong.  Nobody looks at the rest of the table.  So sweeps
+ * wait: a column that is wanted is brought up to date by itself, and the table, once a number of
+ * them has come together, by one product of matrices, which takes a fraction of the time of as many
+ * sweeps.
  *
  * The loops over rows are compiled twice, for any processor and for AVX2. */
 #include "pivoting.h"
@@ -45,9 +46,11 @@ static void begin(pivoting *p) {
   for (int i = p->rows; i < p->ld; i++) p->side[i] = 1.0, p->x[i] = p->w[i] = 0.0; /* right */
 }
 
-/* ---- the table ------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-static double *swept_column(const pivoting *p, int s) { return p->swept + (size_t)s * (size_t)p->ld; }
+static double *swept_column(const pivoting *p, int s) {
+  return p->swept + (size_t)s * (size_t)p->ld;
+}
 
 /* Column r as the table has it; the rows behind the last one are 0. */
 static void read_table(const pivoting *p, int r, double *column) {
@@ -77,8 +80,8 @@ static void take_own(const pivoting *p, int s, double *column) {
   column[p->row[s]] = -p->inverse[s];
 }
 
-/* Column r with all sweeps.  In rows that have been swept themselves a column begins anew with their
- * sweep. */
+/* Column r with all sweeps.  In rows that have been swept themselves a column begins anew with
+ * their sweep. */
 static void read_column(pivoting *p, int r, double *column) {
   double part[MOST_WAITING];
   int own = last_sweep_of(p, r), first = own + 1;
@@ -137,7 +140,7 @@ static void leave(pivoting *p, int k, place to) {
   set_place(p, k, to);
 }
 
-/* ---- right and wrong ------------------------------------------------------------------------------ */
+/* ---- right and wrong ------------------------------------------------------------------------- */
 
 typedef four_bits truth;
 
@@ -163,9 +166,9 @@ INLINE int most_wrong(const pivoting *p) {
   return found;
 }
 
-/* The row that first gets wrong when x_r moves in the direction `sign`, and how far that is.  A row inside
- * has room up to the bound that it nears, one at a bound until its w has gone; one that is wrong does not
- * count. */
+/* The row that first gets wrong when x_r moves in the direction `sign`, and how far that is.  A row
+ * inside has room up to the bound that it nears, one at a bound until its w has gone; one that is
+ * wrong does not count. */
 INLINE int first_to_block(const pivoting *p, int r, double sign, double *reach) {
   const four no_room = four_of(0.0), wrong = four_of(WRONG * p->unit);
   int found = -1;
@@ -195,11 +198,13 @@ INLINE void move(pivoting *p, int r, double step) {
   p->x[r] += step;
 }
 
-/* ---- rows go where they should be ----------------------------------------------------------------- */
+/* ---- rows go where they should be ------------------------------------------------------------ */
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-static double bound_of(const pivoting *p, int i, place at) { return at == AT_LO ? p->lo[i] : p->hi[i]; }
+static double bound_of(const pivoting *p, int i, place at) {
+  return at == AT_LO ? p->lo[i] : p->hi[i];
+}
 
 /* A row that blocks goes to the bound that it has reached, or inside. */
 static int give_way(pivoting *p, int i, double slope) {
@@ -210,8 +215,8 @@ static int give_way(pivoting *p, int i, double slope) {
   return 1;
 }
 
-/* Moves x_r, of a row in N, in the direction `sign` until w_r is 0, which puts it inside, or until it is
- * at the bound `to`; whoever blocks the way gives way.  1 when it has arrived. */
+/* Moves x_r, of a row in N, in the direction `sign` until w_r is 0, which puts it inside, or until
+ * it is at the bound `to`; whoever blocks the way gives way.  1 when it has arrived. */
 INLINE int drive(pivoting *p, int r, double sign, place to) {
   while (p->pivots_left-- > 0) {
     read_column(p, r, p->column);

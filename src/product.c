@@ -22,12 +22,14 @@ static int list_elements(const cholesky *c, int a, int *source, int *row) {
 /* A cholesky stores the lower half of a cluster's own square. */
 static void complete_square(double *value, size_t ld, int own) {
   for (int j = 0; j < own; j++)
-    for (int i = j + 1; i < own; i++) value[(size_t)i * ld + (size_t)j] = value[(size_t)j * ld + (size_t)i];
+    for (int i = j + 1; i < own; i++)
+      value[(size_t)i * ld + (size_t)j] = value[(size_t)j * ld + (size_t)i];
 }
 
 static void copy_cluster(block_product *p, const cholesky *c, int a, int *source, int *row) {
   int k = p->clusters++, own = own_rows(c, a), count = list_elements(c, a, source, row);
-  size_t ld = (size_t)lcplug_panel_pad(count), length = (size_t)(c->place_begin[a + 1] - c->place_begin[a]);
+  size_t ld = (size_t)lcplug_panel_pad(count),
+         length = (size_t)(c->place_begin[a + 1] - c->place_begin[a]);
   double *to = p->value + p->value_begin[k];
   const double *from = c->value + c->value_begin[a];
   memcpy(p->other + p->other_begin[k], row + own, (size_t)(count - own) * sizeof *row);
@@ -43,8 +45,8 @@ static void copy_cluster(block_product *p, const cholesky *c, int a, int *source
   complete_square(p->value + p->value_begin[k], ld, own);
 }
 
-static int take_arrays(block_product *p, const cholesky *c, size_t values, size_t places, int longest,
-                       lcplug_workspace *workspace) {
+static int take_arrays(block_product *p, const cholesky *c, size_t values, size_t places,
+                       int longest, lcplug_workspace *workspace) {
   p->first = TAKE(workspace, int, c->clusters + 1);
   p->other_begin = TAKE(workspace, int, c->clusters + 1);
   p->value_begin = TAKE(workspace, size_t, c->clusters + 1);
@@ -52,10 +54,12 @@ static int take_arrays(block_product *p, const cholesky *c, size_t values, size_
   p->value = TAKE(workspace, double, values);
   p->gathered = TAKE(workspace, double, longest);
   p->sum = TAKE(workspace, double, longest);
-  return p->first && p->other_begin && p->value_begin && p->other && p->value && p->gathered && p->sum;
+  return p->first && p->other_begin && p->value_begin && p->other && p->value && p->gathered &&
+         p->sum;
 }
 
-lcplug_error lcplug_product_build(block_product *p, const cholesky *c, lcplug_workspace *workspace) {
+lcplug_error lcplug_product_build(block_product *p, const cholesky *c,
+                                  lcplug_workspace *workspace) {
   size_t values = 0;
   int longest = 0;
   for (int a = 0; a < c->clusters; a++) {

@@ -1,7 +1,7 @@
 /* product.h - y = A x on the chosen rows of a cholesky, by blocks.
  *
- * All columns of a cluster have their elements in the same rows.  So x is gathered once per cluster and
- * what belongs to other clusters is added to y once; in between there is dense arithmetic. */
+ * All columns of a cluster have their elements in the same rows.  So x is gathered once per cluster
+ * and what belongs to other clusters is added to y once; in between there is dense arithmetic. */
 #ifndef LCPLUG_PRODUCT_H
 #define LCPLUG_PRODUCT_H
 

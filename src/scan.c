@@ -1,7 +1,7 @@
 /* scan.c - see scan.h.
  *
- * The pass over A is bound by memory: it reads eight numbers, a cache line, per branch, and asks for the
- * line below, which is needed a whole row later. */
+ * The pass over A is bound by memory: it reads eight numbers, a cache line, per branch, and asks
+ * for the line below, which is needed a whole row later. */
 #include "scan.h"
 
 #include <math.h>
@@ -19,7 +19,8 @@ static int any_nonzero(const double *row) {
 
 static size_t collect(const double *row, int from, int to, int *column, double *value) {
   size_t count = 0;
-  for (int j = from; j < to; j++) { /* without a branch: which numbers are zero is hard to predict */
+  for (int j = from; j < to;
+       j++) { /* without a branch: which numbers are zero is hard to predict */
     column[count] = j;
     value[count] = row[j];
     count += row[j] != 0.0; /* true for a NaN too */
@@ -27,7 +28,8 @@ static size_t collect(const double *row, int from, int to, int *column, double *
   return count;
 }
 
-static size_t scan_row(const double *row, size_t stride, int from, int to, int *column, double *value) {
+static size_t scan_row(const double *row, size_t stride, int from, int to, int *column,
+                       double *value) {
   size_t count = 0;
   int j = from;
   for (; j + 8 <= to; j += 8) {
@@ -139,7 +141,7 @@ lcplug_error lcplug_scan(lower_triangle *lower, const lcplug_problem *p, const l
   return error || l->identity ? error : permute(lower, l, workspace);
 }
 
-/* ---- both triangles ---------------------------------------------------------------------------- */
+/* ---- both triangles -------------------------------------------------------------------------- */
 
 /* Whole rows, and how far each of them has been gone through. */
 typedef struct whole_rows {
@@ -162,8 +164,8 @@ static void put_alone(whole_rows *a, int j, int i, lower_triangle *to) {
   for (; a->rows.column[*k] < i; ++*k) put(to, j, a->rows.column[*k], a->rows.value[*k], 0.0);
 }
 
-/* Puts A_ji and A_ij together: rows are gone through from the first on, and what row i has right of its
- * diagonal belongs to rows that have come as far as column i by then. */
+/* Puts A_ji and A_ij together: rows are gone through from the first on, and what row i has right of
+ * its diagonal belongs to rows that have come as far as column i by then. */
 static void fold(whole_rows *a, lower_triangle *to) {
   const lower_triangle *rows = &a->rows;
   memcpy(a->next, rows->begin, (size_t)rows->n * sizeof *a->next);

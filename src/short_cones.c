@@ -1,8 +1,8 @@
 /* short_cones.c - see short_cones.h.
  *
  * Rows as engines order them: a contact's normal, then its two tangents with one mu; joints, motors
- * and limits.  What is ordered otherwise, and whatever is not right to the tolerance, is left to the
- * longer ways. */
+ * and limits.  What is ordered otherwise, and whatever is not right to the tolerance, is left to
+ * the longer ways. */
 #include "short_cones.h"
 
 #include <float.h>
@@ -22,17 +22,25 @@ typedef struct look {
   const lcplug_problem *p;
   const double *x, *w;
   int coulomb;
-  int is_outside;   /* a force is outside its cone, or holds what opens */
-  double least;     /* scale of a row */
-  double worst;     /* s |F(x)| */
-  double unit;      /* s |F(0)| */
+  int is_outside; /* a force is outside its cone, or holds what opens */
+  double least;   /* scale of a row */
+  double worst;   /* s |F(x)| */
+  double unit;    /* s |F(0)| */
   double largest_b, forces, gap;
 } look;
 
-static inline double diagonal(const lcplug_problem *p, int i) { return p->A[(size_t)i * (p->stride + 1)]; }
-static inline double right_side(const lcplug_problem *p, int i) { return p->b[(size_t)i * p->b_step]; }
-static inline double low_of(const lcplug_problem *p, int i) { return p->lo[(size_t)i * p->bounds_step]; }
-static inline double high_of(const lcplug_problem *p, int i) { return p->hi[(size_t)i * p->bounds_step]; }
+static inline double diagonal(const lcplug_problem *p, int i) {
+  return p->A[(size_t)i * (p->stride + 1)];
+}
+static inline double right_side(const lcplug_problem *p, int i) {
+  return p->b[(size_t)i * p->b_step];
+}
+static inline double low_of(const lcplug_problem *p, int i) {
+  return p->lo[(size_t)i * p->bounds_step];
+}
+static inline double high_of(const lcplug_problem *p, int i) {
+  return p->hi[(size_t)i * p->bounds_step];
+}
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
 static inline int is_friction(const lcplug_problem *p, int i) {
@@ -53,7 +61,8 @@ static inline double row_violation(double x, double w, double scale, double lo, 
   return p == q ? fabs(w) : scale * fabs(x - p);
 }
 
-static inline void look_at_row(look *l, int i, double lo, double hi, double lo_without, double hi_without) {
+static inline void look_at_row(look *l, int i, double lo, double hi, double lo_without,
+                               double hi_without) {
   double b = right_side(l->p, i), scale = larger(diagonal(l->p, i), l->least);
   note(&l->worst, row_violation(l->x[i], l->w[i], scale, lo, hi));
   note(&l->unit, row_violation(0.0, -b, scale, lo_without, hi_without));
@@ -102,7 +111,8 @@ static inline void look_at_endless(look *l, int i, double mu) {
 /* 0 if it is unusual. */
 static inline int look_at_contact(look *l, int i) {
   double mu = fabs(high_of(l->p, i + 1));
-  if (low_of(l->p, i) != 0.0 || high_of(l->p, i) != INFINITY || mu != fabs(high_of(l->p, i + 2))) return 0;
+  if (low_of(l->p, i) != 0.0 || high_of(l->p, i) != INFINITY || mu != fabs(high_of(l->p, i + 2)))
+    return 0;
   (mu > 0.0 && mu < INFINITY ? look_at_cone : look_at_endless)(l, i, mu);
   return 1;
 }
@@ -135,19 +145,23 @@ static int is_solved(look *l, double tol, double *residual) {
   return *residual <= tol || (*residual <= rounding && *residual <= ROUNDING_EXCUSES);
 }
 
-/* ---- one contact -------------------------------------------------------------------------------- */
+/* ---- one contact ----------------------------------------------------------------------------- */
 
 /* Slides along d, a unit vector that is looked for: with x = x_n (1, mu d) and w_n = 0,
  *
  *     w_t . d' = 0,   d' = (-d_2, d_1),
  *
- * is an equation for its heading, and Newton's method turns d from where x and w say that it is.  0 where
- * that leads nowhere: pushed down by its own friction the contact may jam. */
-static int slide(const lcplug_problem *p, const double *from, const double *w_from, double *x, double *w) {
+ * is an equation for its heading, and Newton's method turns d from where x and w say that it is.  0
+ * where that leads nowhere: pushed down by its own friction the contact may jam. */
+static int slide(const lcplug_problem *p, const double *from, const double *w_from, double *x,
+                 double *w) {
   const double *second = p->A + p->stride, *third = second + p->stride;
-  double a00 = p->A[0], a10 = second[0], a11 = second[1], a20 = third[0], a21 = third[1], a22 = third[2];
-  double b0 = right_side(p, 0), b1 = right_side(p, 1), b2 = right_side(p, 2), mu = fabs(high_of(p, 1));
-  double scale = (a00 + a11 + a22) / 3.0, d1 = from[1] - w_from[1] / scale, d2 = from[2] - w_from[2] / scale;
+  double a00 = p->A[0], a10 = second[0], a11 = second[1], a20 = third[0], a21 = third[1],
+         a22 = third[2];
+  double b0 = right_side(p, 0), b1 = right_side(p, 1), b2 = right_side(p, 2),
+         mu = fabs(high_of(p, 1));
+  double scale = (a00 + a11 + a22) / 3.0, d1 = from[1] - w_from[1] / scale,
+         d2 = from[2] - w_from[2] / scale;
   for (int turns = 0;; turns++) {
     double length = sqrt(d1 * d1 + d2 * d2);
     if (!(length > 0.0)) return 0;
@@ -161,7 +175,8 @@ static int slide(const lcplug_problem *p, const double *from, const double *w_fr
     double across = w[2] * d1 - w[1] * d2, along = w[1] * d1 + w[2] * d2;
     double by_turn = -normal * mu * (a20 * d1 - a10 * d2) / stiffness; /* of the normal force */
     double by1 = mu * (by_turn * d1 - normal * d2), by2 = mu * (by_turn * d2 + normal * d1);
-    double change1 = a10 * by_turn + a11 * by1 + a21 * by2, change2 = a20 * by_turn + a21 * by1 + a22 * by2;
+    double change1 = a10 * by_turn + a11 * by1 + a21 * by2,
+           change2 = a20 * by_turn + a21 * by1 + a22 * by2;
     double turn = -across / (change2 * d1 - change1 * d2 - along);
     if (fabs(turn) <= NO_TURN) return along <= 0.0;
     if (turns == MOST_TURNS || !(fabs(turn) < INFINITY)) return 0;
@@ -170,9 +185,10 @@ static int slide(const lcplug_problem *p, const double *from, const double *w_fr
   }
 }
 
-/* ---- both ----------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
-static void write_solution(const lcplug_problem *p, const double *x, const double *w, lcplug_solution *to) {
+static void write_solution(const lcplug_problem *p, const double *x, const double *w,
+                           lcplug_solution *to) {
   size_t x_step = to->x_step ? to->x_step : 1, step = to->bounds_step ? to->bounds_step : 1;
   for (int i = 0; i < p->n; i++) {
     double lo = i < p->nub ? -INFINITY : low_of(p, i), hi = i < p->nub ? INFINITY : high_of(p, i);

@@ -5,10 +5,10 @@
  *     [A_ff A_fc] [x_f]   [b_f]                      S = A_cc - A_cf A_ff^-1 A_fc
  *     [A_cf A_cc] [x_c] = [b_c] + w    leaves        S x_c = s + w_c,  s = b_c - A_cf A_ff^-1 b_f
  *
- * On what is left the method is that of active_set.c: guess which rows are at a bound, solve for the
- * others, guess again; when guessing for all rows at once makes no progress, pivoting.c puts the wrong
- * ones right one by one, and where its pivots vanish the interior point remains.  Stage one has the
- * rows without findex; stage two all rows that may carry a force.
+ * On what is left the method is that of active_set.c: guess which rows are at a bound, solve for
+ * the others, guess again; when guessing for all rows at once makes no progress, pivoting.c puts
+ * the wrong ones right one by one, and where its pivots vanish the interior point remains.  Stage
+ * one has the rows without findex; stage two all rows that may carry a force.
  *
  * All of it is compiled twice, for any processor and for AVX2; without fused products both give the
  * same bits. */
@@ -27,14 +27,14 @@
 
 enum { MOST_STEPS = 8, STEPS_THAT_HELP = 1, MOST_INTERIOR_STEPS = 60 };
 
-/* What a step that gets on makes of the number of wrong rows, at most; others try the patience, which is
- * shorter with many rows, as a step is dearer then. */
+/* What a step that gets on makes of the number of wrong rows, at most; others try the patience,
+ * which is shorter with many rows, as a step is dearer then. */
 static const double PROGRESS = 0.8;
 enum { PATIENCE = 2, MANY_ROWS = 60, PATIENCE_WITH_MANY = 1 };
 /* A pivot that has lost this much of its diagonal element makes the matrix singular. */
 static const double TINY_PIVOT = 1e-13;
-/* In units of the residual: w of the rows inside that calls for a second correction, and an answer of
- * contested rows that needs no factor of its own. */
+/* In units of the residual: w of the rows inside that calls for a second correction, and an answer
+ * of contested rows that needs no factor of its own. */
 static const double CORRECT_AGAIN = 1e-12, CLEAN = 1e-12;
 /* Wrong rows are settled while they are no more than one for so many rows inside. */
 enum { CHEAPER_TO_SETTLE = 6 };
@@ -49,9 +49,9 @@ typedef struct small {
   int *normal;        /* of each: its normal among them, or -1 */
   double *mu;
   /* the problem that is left: S x = s + w, lo <= x <= hi */
-  int ld;             /* n rounded up to a multiple of four */
-  double *A;          /* S, both triangles, columns of ld numbers */
-  double *scale;      /* the caller's diagonal elements: what residuals are measured by */
+  int ld;        /* n rounded up to a multiple of four */
+  double *A;     /* S, both triangles, columns of ld numbers */
+  double *scale; /* the caller's diagonal elements: what residuals are measured by */
   double *b, *lo, *hi, *x, *w;
   unsigned char *place;
   /* the present stage: its rows, those of them inside, and their factor */
@@ -70,7 +70,7 @@ typedef struct small {
   double *full_x, *full_w; /* in the caller's order */
 } small;
 
-/* ---- set-up --------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 INLINE int is_friction(const lcplug_problem *p, int row) {
   return p->findex && row >= p->nub && p->findex[row] >= 0;
@@ -94,9 +94,9 @@ INLINE int take_arrays(small *s, lcplug_workspace *workspace) {
   double *memory = TAKE(workspace, double, 2 * square + 14 * line);
   int *indices = TAKE(workspace, int, 6 * all + (all + 3) / 4);
   if (!memory || !indices) return 0;
-  double **lines[] = {&s->b,     &s->lo,     &s->hi,           &s->x,      &s->w,     &s->mu,    &s->scale,
-                      &s->floor, &s->vector, &s->free_inverse, &s->full_x, &s->full_w, &s->inverse,
-                      &s->factor};
+  double **lines[] = {&s->b,      &s->lo,     &s->hi,      &s->x,      &s->w,
+                      &s->mu,     &s->scale,  &s->floor,   &s->vector, &s->free_inverse,
+                      &s->full_x, &s->full_w, &s->inverse, &s->factor};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++, memory += line) *lines[i] = memory;
   s->A = memory;
   s->panel = s->A + square;
@@ -174,7 +174,8 @@ INLINE void load_row_from(small *s, int i, int j, uint64_t *not_finite) {
   for (; j <= i; j++) {
     double value = a[s->caller_row[j]];
     *not_finite |= lcplug_not_finite(value);
-    s->A[(size_t)i * (size_t)s->ld + (size_t)j] = s->A[(size_t)j * (size_t)s->ld + (size_t)i] = value;
+    s->A[(size_t)i * (size_t)s->ld + (size_t)j] = s->A[(size_t)j * (size_t)s->ld + (size_t)i] =
+        value;
   }
 }
 
@@ -193,7 +194,7 @@ INLINE void load_matrix(small *s, uint64_t *not_finite) {
   *not_finite |= (uint64_t)(in_squares[0] | in_squares[1] | in_squares[2] | in_squares[3]);
 }
 
-/* ---- free rows ------------------------------------------------------------------------------------ */
+/* ---- free rows ------------------------------------------------------------------------------- */
 
 /* The free rows as pivots of a panel, below them the other rows and, last, b. */
 INLINE void load_free_panel(small *s, uint64_t *not_finite) {
@@ -223,8 +224,8 @@ INLINE void load_free_panel(small *s, uint64_t *not_finite) {
   }
 }
 
-/* A <- S and b <- s, by one panel and its Schur complement, in which b takes part as a last row; the
- * stages' own panel comes behind.  0 if A_ff is singular. */
+/* A <- S and b <- s, by one panel and its Schur complement, in which b takes part as a last row;
+ * the stages' own panel comes behind.  0 if A_ff is singular. */
 INLINE int eliminate_free_rows(small *s, uint64_t *not_finite) {
   load_free_panel(s, not_finite);
   if (s->kernels->panel(s->free_panel, s->free_ld, s->frees, s->floor, s->free_inverse)) return 0;
@@ -260,7 +261,7 @@ INLINE void recover_free_rows(small *s) {
   for (int c = 0; c < s->frees; c++) s->full_x[s->free_row[c]] = s->vector[c];
 }
 
-/* ---- one stage ------------------------------------------------------------------------------------ */
+/* ---- one stage ------------------------------------------------------------------------------- */
 
 INLINE double diagonal(const small *s, int i) { return s->A[(size_t)i * (size_t)(s->ld + 1)]; }
 
@@ -447,7 +448,7 @@ static int solve_from_inside(small *s, double unit, double tol) {
 /* One row at a time, from the guess that was best; 1 when that ends. */
 static int solve_by_pivots(small *s, double unit) {
   size_t rows = (size_t)s->rows, ld = (size_t)lcplug_panel_pad(s->rows);
-  double *memory = TAKE(s->workspace, double, ld * (rows + 5) + PIVOTING_SCRATCH(ld));
+  double *memory = TAKE(s->workspace, double, ld *(rows + 5) + PIVOTING_SCRATCH(ld));
   pivoting p = {.kernels = s->kernels, .rows = s->rows, .ld = (int)ld, .unit = unit};
   p.place = TAKE(s->workspace, unsigned char, rows);
   if (!memory || !p.place) return 0;
@@ -482,8 +483,8 @@ INLINE double stage_residual(const small *s, double unit) {
 
 #include "small_contest_body.h"
 
-/* Runs the active set until the guess repeats itself; 0 if it does not look as if it would.  On entry w
- * belongs to x, on exit both belong to the places. */
+/* Runs the active set until the guess repeats itself; 0 if it does not look as if it would.  On
+ * entry w belongs to x, on exit both belong to the places. */
 INLINE int run_active_set(small *s, double unit) {
   int whole_patience = s->n > MANY_ROWS ? PATIENCE_WITH_MANY : PATIENCE;
   int fewest = s->rows + 1, patience = whole_patience;
@@ -537,11 +538,12 @@ INLINE int solve_stage(small *s, double unit, double tol) {
   return 1;
 }
 
-/* ---- both stages ---------------------------------------------------------------------------------- */
+/* ---- both stages ----------------------------------------------------------------------------- */
 
 /* The bounds of ODE's friction, from the normal forces of stage one; the rows that they let in. */
 INLINE void begin_second_stage(small *s) {
-  /* An answer from inside is only near its bound; a contact that is open must be open to the letter. */
+  /* An answer from inside is only near its bound; a contact that is open must be open to the
+   * letter. */
   for (int k = 0; k < s->rows; k++) {
     int i = s->row[k], now = place_of(s, i);
     if (now != INSIDE) s->x[i] = now == AT_LO ? s->lo[i] : s->hi[i];
@@ -602,14 +604,16 @@ INLINE double residual_of(const small *s, double unit, double *rounding) {
   *rounding = 0.0;
   for (int c = 0; c < s->frees; c++) {
     int i = s->free_row[c];
-    double size = fabs(s->full_w[i]), force = p->A[(size_t)i * (p->stride + 1)] * fabs(s->full_x[i]);
+    double size = fabs(s->full_w[i]),
+           force = p->A[(size_t)i * (p->stride + 1)] * fabs(s->full_x[i]);
     if (isnan(size)) return INFINITY;
     worst = size > worst ? size : worst;
     largest = force > largest ? force : largest;
   }
   for (int k = 0; k < s->n; k++) {
     double w = s->full_w[s->caller_row[k]], x = s->x[k], d = s->scale[k], size = fabs(w);
-    double room = d * (w > 0.0 ? x - s->lo[k] : s->hi[k] - x), violation = size < room ? size : room;
+    double room = d * (w > 0.0 ? x - s->lo[k] : s->hi[k] - x),
+           violation = size < room ? size : room;
     if (isnan(violation)) return INFINITY;
     worst = violation > worst ? violation : worst;
     largest = d * fabs(x) > largest ? d * fabs(x) : largest;
@@ -634,8 +638,8 @@ INLINE void write_solution(const small *s, lcplug_solution *to) {
   }
 }
 
-INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
-                 int settles, places *memory, lcplug_solution *solution, lcplug_info *info) {
+INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol, int settles,
+                 places *memory, lcplug_solution *solution, lcplug_info *info) {
   small s = {.problem = p,
              .workspace = workspace,
              .kernels = lcplug_kernels_best(),
@@ -677,15 +681,16 @@ __attribute__((target("avx2"))) static int solve_avx2(lcplug_workspace *workspac
 }
 #endif
 
-static int solve_plain(lcplug_workspace *workspace, const lcplug_problem *p, double tol, int settles,
-                       places *memory, lcplug_solution *solution, lcplug_info *info) {
+static int solve_plain(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
+                       int settles, places *memory, lcplug_solution *solution, lcplug_info *info) {
   return solve(workspace, p, tol, settles, memory, solution, info);
 }
 
-int lcplug_small_solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol, int settles,
-                       places *memory, lcplug_solution *solution, lcplug_info *info) {
+int lcplug_small_solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
+                       int settles, places *memory, lcplug_solution *solution, lcplug_info *info) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return solve_avx2(workspace, p, tol, settles, memory, solution, info);
+  if (__builtin_cpu_supports("avx2"))
+    return solve_avx2(workspace, p, tol, settles, memory, solution, info);
 #endif
   return solve_plain(workspace, p, tol, settles, memory, solution, info);
 }

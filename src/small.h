@@ -1,8 +1,8 @@
 /* small.h - small problems with friction=ode, solved where others are still being set up.
  *
  * Most islands of a simulation have a handful of contacts, and upstream solves them in less than a
- * microsecond.  This is the exact solver with everything else left out: dense, in the caller's row order,
- * two stages in one go. */
+ * microsecond.  This is the exact solver with everything else left out: dense, in the caller's row
+ * order, two stages in one go. */
 #ifndef LCPLUG_SMALL_H
 #define LCPLUG_SMALL_H
 
@@ -12,7 +12,7 @@
 #include "workspace.h"
 
 enum {
-  SMALL_MOST_ROWS = 140,    /* that are not free */
+  SMALL_MOST_ROWS = 140, /* that are not free */
   SMALL_MOST_IN_ALL = 220
 };
 

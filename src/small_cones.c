@@ -8,8 +8,8 @@
  * one for every row that its set leaves alone (`singles`), then two for every contact that slides
  * (`pairs`); c is what the sets prescribe.  The matrix T'A B + K is symmetric for friction=cone and
  * where nothing slides, which Cholesky's kernel takes; else those of the sparse LU do, without
- * exchanges: a pivot that happens to be small costs digits, which the next step brings back.  The rest is
- * compiled twice, for any processor and for AVX2. */
+ * exchanges: a pivot that happens to be small costs digits, which the next step brings back.  The
+ * rest is compiled twice, for any processor and for AVX2. */
 #include "small_cones.h"
 
 #include <math.h>
@@ -35,10 +35,9 @@ static const double LEAST_REST = 1e-10;
 static const double CLEAN = 1e-14, NEAR = 1e-5, CHORD = 1e-2, CONTRACTION = 0.1;
 /* Who asks for no more than this gets no more. */
 static const double COARSE = 1e-8;
-/* The first step in time, and how much shorter the next one may be; each has its own way to go wrong. */
-static const struct {
-  double tau, shortest;
-} relaxations[] = {{5.0, 0.5}, {1.0, 0.3}};
+/* The first step in time, and how much shorter the next one may be; each has its own way to go
+ * wrong. */
+static const struct { double tau, shortest; } relaxations[] = {{5.0, 0.5}, {1.0, 0.3}};
 /* How much longer steps become where |f| at least stays, at the most, and the shortest one. */
 static const double STAYS = 0.99, LONGER = 1.5, LONGEST = 4.0, LEAST_TAU = 1e-3;
 /* Of the unit: a slip that is none. */
@@ -50,10 +49,10 @@ typedef enum place { AT_LOW, AT_HIGH, INSIDE, SLIDING, NOWHERE } place;
 
 /* Two unknowns: the force z_1 (1, mu d) along the slip, and z_2 d' across it. */
 typedef struct pair {
-  int set, row;   /* of the normal; the tangents follow */
+  int set, row; /* of the normal; the tangents follow */
   double mu, d[2];
-  double rest;    /* mu p_n / |u_t|: how fast the force turns with the slip */
-  double across;  /* K of z_2: holds the force to the direction of the slip */
+  double rest;   /* mu p_n / |u_t|: how fast the force turns with the slip */
+  double across; /* K of z_2: holds the force to the direction of the slip */
 } pair;
 
 /* A force that follows the one of its normal. */
@@ -64,20 +63,20 @@ typedef struct follower {
 
 struct small_cones {
   const model *m;
-  int ld;         /* n rounded up to a multiple of WIDTH */
-  double *A, *b;  /* both triangles, rows of ld numbers; what free rows leave of them */
-  int *listed;            /* rows that a product has to do with */
-  int frees, *free;       /* these, in the order of elimination; their rows of A are the ones of U */
+  int ld;           /* n rounded up to a multiple of WIDTH */
+  double *A, *b;    /* both triangles, rows of ld numbers; what free rows leave of them */
+  int *listed;      /* rows that a product has to do with */
+  int frees, *free; /* these, in the order of elimination; their rows of A are the ones of U */
   unsigned char *is_free; /* by row */
   double *scale;          /* by row */
   double *x, *w;
-  double *f;              /* x - P(x - w / s) */
-  double *slip;           /* by set: |x_t - w_t / s| where it slides */
-  double violation, size; /* the worst s |f|, and all of them together */
-  int linear;             /* nothing slides and nothing follows: x belongs to the places alone */
+  double *f;                /* x - P(x - w / s) */
+  double *slip;             /* by set: |x_t - w_t / s| where it slides */
+  double violation, size;   /* the worst s |f|, and all of them together */
+  int linear;               /* nothing slides and nothing follows: x belongs to the places alone */
   uint64_t seen[MOST_SEEN]; /* places that were tried, where that is so */
   int seen_count;
-  unsigned char *place;   /* by set */
+  unsigned char *place; /* by set */
   /* the unknowns, of the places at the last factorization */
   int singles, pairs, followers, unknowns;
   int *single, *unknown_of; /* row -> its unknown or NONE */
@@ -99,18 +98,20 @@ static int padded(int rows) { return (rows + WIDTH - 1) & -WIDTH; }
 
 static int take_arrays(reduction *r, lcplug_workspace *workspace) {
   size_t n = (size_t)r->m->n, ld = (size_t)r->ld;
-  double **vectors[] = {&r->b, &r->scale, &r->x,       &r->w,     &r->f,    &r->slip, &r->c,      &r->Ac,
-                        &r->z, &r->inverse, &r->floor, &r->ones, &r->answer, &r->Aanswer, &r->start, &r->kept};
+  double **vectors[] = {&r->b,      &r->scale,   &r->x,     &r->w,       &r->f,     &r->slip,
+                        &r->c,      &r->Ac,      &r->z,     &r->inverse, &r->floor, &r->ones,
+                        &r->answer, &r->Aanswer, &r->start, &r->kept};
   size_t count = sizeof vectors / sizeof *vectors, each = ld + 2 * WIDTH;
   double *all = TAKE(workspace, double, count *each);
-  r->A = TAKE(workspace, double, n * ld);
-  r->lower = TAKE(workspace, double, n * (ld + WIDTH));
-  r->upper = TAKE(workspace, double, n * (ld + WIDTH));
+  r->A = TAKE(workspace, double, n *ld);
+  r->lower = TAKE(workspace, double, n *(ld + WIDTH));
+  r->upper = TAKE(workspace, double, n *(ld + WIDTH));
   r->free = TAKE(workspace, int, 4 * n + 1);
   r->is_free = TAKE(workspace, unsigned char, 2 * n);
   r->pair = TAKE(workspace, pair, n / 3 + 1);
   r->follower = TAKE(workspace, follower, n);
-  if (!all || !r->A || !r->lower || !r->upper || !r->free || !r->is_free || !r->pair || !r->follower)
+  if (!all || !r->A || !r->lower || !r->upper || !r->free || !r->is_free || !r->pair ||
+      !r->follower)
     return 0;
   for (size_t i = 0; i < count; i++) *vectors[i] = all + i * each;
   r->single = r->free + n, r->unknown_of = r->single + n, r->listed = r->unknown_of + n;
@@ -146,7 +147,7 @@ static void load_vectors(reduction *r) {
     for (int i = 0; i < m->sets[k].rows; i++) r->scale[m->sets[k].first + i] = m->scale[k];
 }
 
-/* ---- what the sets do --------------------------------------------------------------------------- */
+/* ---- what the sets do ------------------------------------------------------------------------ */
 
 INLINE double larger(double a, double b) { return a > b ? a : b; }
 
@@ -166,14 +167,16 @@ INLINE int presses(const reduction *r, int normal) { return r->x[normal] != r->f
 
 INLINE place read_row(reduction *r, const force_set *set, double scale, double *left) {
   int row = set->first;
-  double compliance = 1.0 / scale, wanted = r->x[row] - r->w[row] * compliance, lo = set->lo, hi = set->hi;
+  double compliance = 1.0 / scale, wanted = r->x[row] - r->w[row] * compliance, lo = set->lo,
+         hi = set->hi;
   if (set->kind == SET_COUPLED && set->mu[0] == INFINITY) {
     hi = presses(r, set->normal) ? INFINITY : 0.0, lo = -hi;
   } else if (set->kind == SET_COUPLED) {
     hi = lcplug_friction_bound(set->mu[0], r->x[set->normal]), lo = -hi;
   }
   place at = wanted < lo || lo == hi ? AT_LOW : wanted > hi ? AT_HIGH : INSIDE;
-  *left = at == INSIDE ? leave_alone(r, row, compliance) : put_at(r, row, at == AT_LOW ? lo : hi, scale);
+  *left = at == INSIDE ? leave_alone(r, row, compliance)
+                       : put_at(r, row, at == AT_LOW ? lo : hi, scale);
   return at;
 }
 
@@ -186,7 +189,8 @@ INLINE place read_cone(reduction *r, int k, const force_set *set, double scale, 
              : slip <= mu * u[0]                                ? INSIDE
                                                                 : SLIDING;
   if (at == INSIDE) {
-    for (int i = 0; i < 2 + three; i++) worst = larger(leave_alone(r, first + i, compliance), worst);
+    for (int i = 0; i < 2 + three; i++)
+      worst = larger(leave_alone(r, first + i, compliance), worst);
     *left = worst;
     return at;
   }
@@ -223,7 +227,7 @@ INLINE int read_sets(reduction *r) {
   return same;
 }
 
-/* ---- what is unknown ---------------------------------------------------------------------------- */
+/* ---- what is unknown ------------------------------------------------------------------------- */
 
 INLINE void add_single(reduction *r, int row) {
   r->unknown_of[row] = r->singles;
@@ -246,8 +250,8 @@ INLINE void add_sliding(reduction *r, int k, const force_set *set) {
   }
   u[1] = r->x[row + 2] - r->w[row + 2] / scale;
   double rest = larger(mu * (r->x[row] - r->f[row]) / slip, LEAST_REST);
-  r->pair[r->pairs++] = (pair){k, row, mu, {u[0] / slip, u[1] / slip}, rest,
-                               scale * (1.0 / rest - 1.0)};
+  r->pair[r->pairs++] =
+      (pair){k, row, mu, {u[0] / slip, u[1] / slip}, rest, scale * (1.0 / rest - 1.0)};
 }
 
 INLINE void choose_unknowns(reduction *r) {
@@ -311,7 +315,7 @@ INLINE void set_constants(reduction *r) {
   }
 }
 
-/* ---- products ----------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* Up to 16 rows of y += A v, for the rows of v that are listed. */
 INLINE void multiply_rows(const reduction *r, const double *v, int rows, double *y, int i,
@@ -350,7 +354,7 @@ INLINE void find_w(reduction *r) {
   multiply(r, r->x, r->w);
 }
 
-/* ---- the matrix ----------------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 /* What a pair's unknowns have of a vector: by their forces, and by what tests them. */
 INLINE double by_force(const pair *p, const double *v) {
@@ -359,8 +363,8 @@ INLINE double by_force(const pair *p, const double *v) {
 
 INLINE double by_across(const pair *p, const double *v) { return p->d[0] * v[2] - p->d[1] * v[1]; }
 
-/* The column of a row that is alone, from its own place on; above the diagonal, transposed, the forces
- * of pairs take the place of their tests. */
+/* The column of a row that is alone, from its own place on; above the diagonal, transposed, the
+ * forces of pairs take the place of their tests. */
 INLINE void fill_single(reduction *r, int j) {
   int S = r->singles, ld = r->panel_ld, coulomb = r->m->coulomb;
   const double *v = r->A + r->single[j] * r->ld;
@@ -459,18 +463,21 @@ INLINE void set_right_side(reduction *r) {
     r->z[r->singles + 2 * l + 1] -= r->pair[l].across * lack_across(r, &r->pair[l]);
 }
 
-/* With z as the row below, which does the forward substitution on the way.  0 for a singular matrix. */
+/* With z as the row below, which does the forward substitution on the way.  0 for a singular
+ * matrix. */
 INLINE int factorize(reduction *r) {
   int rows = r->unknowns, below = padded(rows), ld = r->panel_ld;
   double *panel = r->symmetric ? r->lower : r->upper;
   for (int j = 0; j < rows; j++) panel[j * ld + below] = r->z[j];
-  int bad = r->symmetric ? r->kernels->panel(r->lower, ld, rows, r->floor, r->inverse)
-                         : r->kernels->panels(r->lower, r->upper, ld, rows, r->floor, r->inverse, r->ones);
+  int bad = r->symmetric
+                ? r->kernels->panel(r->lower, ld, rows, r->floor, r->inverse)
+                : r->kernels->panels(r->lower, r->upper, ld, rows, r->floor, r->inverse, r->ones);
   for (int j = 0; j < rows; j++) r->z[j] = panel[j * ld + below];
   return !bad;
 }
 
-/* The row below is a right side, not one of the matrix's: it counts for nothing behind the zeros of z. */
+/* The row below is a right side, not one of the matrix's: it counts for nothing behind the zeros of
+ * z. */
 INLINE void substitute(reduction *r, int forward) {
   int rows = r->unknowns, ld = r->panel_ld;
   for (int j = rows; j < ld; j++) r->z[j] = 0.0;
@@ -493,7 +500,8 @@ INLINE void move(reduction *r) {
   }
   for (int e = 0; e < r->followers; e++) {
     const follower *o = &r->follower[e];
-    if (r->unknown_of[o->normal] != NONE) r->x[o->row] += o->ratio * r->part * z[r->unknown_of[o->normal]];
+    if (r->unknown_of[o->normal] != NONE)
+      r->x[o->row] += o->ratio * r->part * z[r->unknown_of[o->normal]];
   }
 }
 
@@ -514,11 +522,12 @@ INLINE int step(reduction *r, int fresh) {
   return 1;
 }
 
-/* ---- free rows --------------------------------------------------------------------------------- */
+/* ---- free rows ------------------------------------------------------------------------------- */
 
 /* to += factor * from */
 INLINE void add_multiple(double *to, double factor, const double *from, int ld) {
-  for (int i = 0; i < ld; i += WIDTH) four_put(to + i, four_at(to + i) + factor * four_at(from + i));
+  for (int i = 0; i < ld; i += WIDTH)
+    four_put(to + i, four_at(to + i) + factor * four_at(from + i));
 }
 
 /* Takes the row out of those that are still there. */
@@ -557,7 +566,7 @@ INLINE void find_free(const reduction *r, int row, double *x) {
   x[row] = (r->b[row] - four_sum(sum)) / u[row];
 }
 
-/* ---- all together ------------------------------------------------------------------------------ */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 /* Whether these places were tried before: then x comes around in a circle. */
 static int was_here(reduction *r) {
@@ -591,14 +600,15 @@ INLINE int settle(reduction *r, iteration *it) {
   int last_steps = 0, unit_steps = 0;
   for (int steps = 0, since = 0;; since++) {
     int same = read_sets(r);
-    /* Beside an edge at which nothing slides each step only halves what is left, and the residual is
-     * below the tolerance long before it is. */
+    /* Beside an edge at which nothing slides each step only halves what is left, and the residual
+     * is below the tolerance long before it is. */
     int slow = steps > QUICK_STEPS && r->violation <= NEAR * r->m->unit;
     if (slow ? judge(r, it) && lcplug_iteration_is_clean(it, last_steps++)
              : unit_steps && is_ready(r, it, &last_steps) && judge(r, it))
       return 1;
     if (unit_steps && r->violation < best) best = r->violation, since = 0;
-    int chord = steps && same && r->unknowns >= FEW && r->violation <= CHORD * r->m->unit && r->violation <= CONTRACTION * before;
+    int chord = steps && same && r->unknowns >= FEW && r->violation <= CHORD * r->m->unit &&
+                r->violation <= CONTRACTION * before;
     if ((!chord && steps == MOST_STEPS) || since == PATIENCE) break;
     if (r->linear && !same && was_here(r)) break;
     if (!step(r, !chord)) break;
@@ -651,9 +661,9 @@ INLINE int load(reduction *r) {
   return eliminate_free_rows(r);
 }
 
-/* Whether no contact slides under the friction that x is the answer to.  Then exact friction may well hold
- * everything, too, but has other answers beside that one, in which structures creep.  Steps in time do
- * not tell them apart. */
+/* Whether no contact slides under the friction that x is the answer to.  Then exact friction may
+ * well hold everything, too, but has other answers beside that one, in which structures creep.
+ * Steps in time do not tell them apart. */
 INLINE int is_at_rest(const reduction *r) {
   double fastest = 0.0;
   for (int k = 0; k < r->m->blocks; k++) {
@@ -712,7 +722,8 @@ static int is_usual(reduction *r) {
   return 1;
 }
 
-lcplug_error lcplug_small_cones_begin(const model *m, small_cones **cones, lcplug_workspace *workspace) {
+lcplug_error lcplug_small_cones_begin(const model *m, small_cones **cones,
+                                      lcplug_workspace *workspace) {
   reduction *r = TAKE(workspace, reduction, 1);
   *cones = NULL;
   if (!r) return LCPLUG_ERROR_MEMORY;

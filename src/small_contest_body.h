@@ -22,18 +22,18 @@ typedef struct contest {
   double *y[MOST_SETTLED];
   double *elements; /* of their table, lower triangle; columns of MOST_SETTLED numbers */
   pivoting table;
-  double *lo, *hi;              /* its bounds */
+  double *lo, *hi; /* its bounds */
   /* the guess */
   double *x, *w;
   unsigned char *place;
-  unsigned char *is_contested;  /* row -> 1 or 0 */
+  unsigned char *is_contested; /* row -> 1 or 0 */
 } contest;
 
 INLINE int begin_contest(small *s, contest *c, double unit) {
   enum { LD = MOST_SETTLED };
   size_t ld = (size_t)s->ld, ld_y = (size_t)(lcplug_panel_pad(s->kept_rows) + PANEL_PAD);
-  double *memory = TAKE(s->workspace, double, LD * ld_y + 2 * ld + 2 * LD * LD + 5 * LD +
-                                                  PIVOTING_SCRATCH(LD));
+  double *memory =
+      TAKE(s->workspace, double, LD *ld_y + 2 * ld + 2 * LD * LD + 5 * LD + PIVOTING_SCRATCH(LD));
   unsigned char *flags = TAKE(s->workspace, unsigned char, 2 * ld + LD);
   if (!memory || !flags) return 0;
   c->count = 0;
@@ -76,8 +76,7 @@ INLINE double product(const double *a, const double *b, int length) {
 INLINE void set_y(const small *s, const contest *c, int row, double *y) {
   const double *column = s->A + (size_t)row * (size_t)s->ld;
   int k = s->kept_rows, padded = lcplug_panel_pad(k), inside = c->place[row] == INSIDE;
-  for (int i = 0; i < k; i++)
-    y[i] = !inside ? column[s->kept[i]] : s->kept[i] == row ? 1.0 : 0.0;
+  for (int i = 0; i < k; i++) y[i] = !inside ? column[s->kept[i]] : s->kept[i] == row ? 1.0 : 0.0;
   for (int i = k; i < padded; i++) y[i] = 0.0;
   s->kernels->forward(s->panel, padded + PANEL_PAD, k, s->inverse, y);
 }
@@ -91,8 +90,9 @@ INLINE void add_contested(const small *s, contest *c, int row) {
   for (int k = 0; k <= own; k++) {
     int inside = (c->place[row] == INSIDE) + (c->place[c->row[k]] == INSIDE);
     double yy = product(c->y[own], c->y[k], length);
-    c->elements[k * MOST_SETTLED + own] =
-        inside == 2 ? -yy : inside == 1 ? yy : column[c->row[k]] - yy;
+    c->elements[k * MOST_SETTLED + own] = inside == 2   ? -yy
+                                          : inside == 1 ? yy
+                                                        : column[c->row[k]] - yy;
   }
 }
 
@@ -122,7 +122,8 @@ INLINE int solve_table(const small *s, contest *c) {
   t->rows = c->count;
   t->ld = lcplug_panel_pad(c->count);
   for (int k = 0; k < c->count; k++)
-    memcpy(t->table + k * t->ld, c->elements + k * MOST_SETTLED, (size_t)c->count * sizeof *t->table);
+    memcpy(t->table + k * t->ld, c->elements + k * MOST_SETTLED,
+           (size_t)c->count * sizeof *t->table);
   for (int k = 0; k < c->count; k++) {
     int i = c->row[k];
     t->x[k] = c->x[i], t->w[k] = c->place[i] == INSIDE ? 0.0 : c->w[i];

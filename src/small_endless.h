@@ -1,8 +1,8 @@
 /* small_endless.h - small problems whose friction has no limit, for any friction model but ode.
  *
- * Friction that holds every contact, those that open among them, is a box whose friction rows are free:
- * it always has an answer, and the short ways find it.  Friction that holds only those that press is the
- * one to be preferred, where it exists: that is small_cones.h. */
+ * Friction that holds every contact, those that open among them, is a box whose friction rows are
+ * free: it always has an answer, and the short ways find it.  Friction that holds only those that
+ * press is the one to be preferred, where it exists: that is small_cones.h. */
 #ifndef LCPLUG_SMALL_ENDLESS_H
 #define LCPLUG_SMALL_ENDLESS_H
 

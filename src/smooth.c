@@ -20,7 +20,7 @@ typedef struct piece {
   double lag;       /* ... and what f is to be taken less of in r, as the normal moves too */
 } piece;
 
-/* ---- rounded corners --------------------------------------------------------------------------- */
+/* ---- rounded corners ------------------------------------------------------------------------- */
 
 /* max(t, 0) with its corner rounded off, and its slope. */
 static double ramp(double t, double eps, double *slope) {
@@ -44,7 +44,8 @@ static disc round_disc(double r, double radius, double eps) {
   return (disc){factor, factor * (1.0 - part * (0.5 + lean)), part * (1.0 - factor * (0.5 - lean))};
 }
 
-/* The same where friction has no limit: all or nothing, as the contact is closed or open; or all. */
+/* The same where friction has no limit: all or nothing, as the contact is closed or open; or all.
+ */
 static disc all_or_nothing(double r, double pressed, double eps, int held) {
   if (held) return (disc){1.0, 1.0, 0.0};
   double ratio = pressed / eps, closed = 1.0 / (1.0 + 1.0 / (ratio * ratio));
@@ -55,7 +56,7 @@ static disc all_or_nothing(double r, double pressed, double eps, int held) {
 
 static double at_least(double slope) { return slope > LEAST_SLOPE ? slope : LEAST_SLOPE; }
 
-/* ---- one set after the other ------------------------------------------------------------------- */
+/* ---- one set after the other ----------------------------------------------------------------- */
 
 static int is_rough(const force_set *set) { return set->mu[0] > ROUGHEST || set->mu[1] > ROUGHEST; }
 
@@ -98,17 +99,17 @@ static void coupled_piece(const force_set *set, double s, double eps, double y, 
   p->by_normal = -inverse * tilt;
 }
 
-/* V^-1 by what it does along the axis, in the direction of the tangential force and across it; `up` and
- * `tilt` are what the direction adds to the axis, and the axis to the direction. */
-static void fill_inverse(int rows, const double *direction, double axis, double radial, double around,
-                         double up, double tilt, double *inverse) {
+/* V^-1 by what it does along the axis, in the direction of the tangential force and across it; `up`
+ * and `tilt` are what the direction adds to the axis, and the axis to the direction. */
+static void fill_inverse(int rows, const double *direction, double axis, double radial,
+                         double around, double up, double tilt, double *inverse) {
   inverse[0] = axis;
   for (int i = 1; i < rows; i++) {
     inverse[i] = up * direction[i - 1];
     inverse[i * rows] = tilt * direction[i - 1];
     for (int j = 1; j < rows; j++)
-      inverse[i * rows + j] = (i == j ? around : 0.0) +
-                              (radial - around) * direction[i - 1] * direction[j - 1];
+      inverse[i * rows + j] =
+          (i == j ? around : 0.0) + (radial - around) * direction[i - 1] * direction[j - 1];
   }
 }
 
@@ -178,7 +179,7 @@ static void evaluate(const smoothing *sm, int k, double eps, const double *x, co
   }
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int is_common(const force_set *set) { return set->rows == 3 && !is_rough(set); }
 
@@ -206,7 +207,8 @@ static lcplug_error sort_sets(smoothing *s, lcplug_workspace *workspace) {
   s->quad_count = (common + LANES_OF_CONES - 1) / LANES_OF_CONES;
   s->quads = TAKE(workspace, cone_quad, s->quad_count);
   s->others = TAKE(workspace, int, m->blocks - common);
-  if ((s->quad_count && !s->quads) || (common < m->blocks && !s->others)) return LCPLUG_ERROR_MEMORY;
+  if ((s->quad_count && !s->quads) || (common < m->blocks && !s->others))
+    return LCPLUG_ERROR_MEMORY;
   int lane = 0;
   for (int k = 0; k < m->blocks; k++) {
     if (!is_common(&m->sets[k])) s->others[s->other_count++] = k;
@@ -313,7 +315,8 @@ void lcplug_smoothing_linearize(const smoothing *s, double eps, const double *x,
   }
 }
 
-void lcplug_smoothing_drift(const smoothing *s, double eps, const double *x, const double *Ax, double *r) {
+void lcplug_smoothing_drift(const smoothing *s, double eps, const double *x, const double *Ax,
+                            double *r) {
   const double change = 1e-5;
   for (int k = 0; k < s->m->blocks; k++) {
     const force_set *set = &s->m->sets[k];
@@ -334,8 +337,8 @@ void lcplug_smoothing_forget_slip(smoothing *s) {
   s->part = 1.0;
 }
 
-/* What is lacking now and what was lacking before tell how the terms swing, and how far to go (Aitken's
- * rule). */
+/* What is lacking now and what was lacking before tell how the terms swing, and how far to go
+ * (Aitken's rule). */
 void lcplug_smoothing_follow_slip(smoothing *s, const double *Ax) {
   const model *m = s->m;
   double product = 0.0, change = 0.0;
@@ -357,13 +360,15 @@ void lcplug_smoothing_follow_slip(smoothing *s, const double *Ax) {
 static void press(const smoothing *s, int k, double *answer) {
   const model *m = s->m;
   const force_set *set = &m->sets[k];
-  if (!s->held || set->kind != SET_COUPLED || set->mu[0] < INFINITY || answer[set->normal] != 0.0) return;
+  if (!s->held || set->kind != SET_COUPLED || set->mu[0] < INFINITY || answer[set->normal] != 0.0)
+    return;
   const force_set *normal = lcplug_normal_of(set);
   if (normal->kind != SET_INTERVAL || normal->hi > 0.0)
     answer[set->normal] = DBL_EPSILON * m->unit / m->scale[normal - m->sets];
 }
 
-void lcplug_smoothing_answer(const smoothing *s, const double *x, const double *Ax, double *answer) {
+void lcplug_smoothing_answer(const smoothing *s, const double *x, const double *Ax,
+                             double *answer) {
   const model *m = s->m;
   for (int k = 0; k < m->blocks; k++) {
     force_set set = m->sets[k];

@@ -1,4 +1,5 @@
-/* smooth_lanes.h - the smoothed conditions (smooth.h) of friction cones of three rows, four at a time.
+/* smooth_lanes.h - the smoothed conditions (smooth.h) of friction cones of three rows, four at a
+ * time.
  *
  * Almost every set of a contact problem is one of these, and the line search asks for |f| again and
  * again.  Others, and cones without a limit to friction, are evaluated one by one in smooth.c. */
@@ -16,7 +17,7 @@ typedef double cone_lane __attribute__((vector_size(LANES_OF_CONES * sizeof(doub
 typedef struct cone_quad {
   int set[LANES_OF_CONES], first[LANES_OF_CONES];
   cone_lane weight;
-  cone_lane s;         /* as in smooth.h, not yet softened */
+  cone_lane s;          /* as in smooth.h, not yet softened */
   cone_lane g[3], b[3]; /* y = g x; the right side */
   cone_lane in_g[3];    /* 1 / g */
 } cone_quad;

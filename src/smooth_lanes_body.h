@@ -1,5 +1,5 @@
-/* smooth_lanes_body.h - the kernels of smooth_lanes.h, written once; smooth_lanes.c includes this once per
- * instruction set.
+/* smooth_lanes_body.h - the kernels of smooth_lanes.h, written once; smooth_lanes.c includes this
+ * once per instruction set.
  *
  * The includer defines
  *     NAME(x)  the name of a function in this set
@@ -20,7 +20,9 @@ INLINE four NAME(at_least)(four slope) {
 }
 
 /* a / b where b is above 0. */
-INLINE four NAME(divide)(four a, four b, four otherwise) { return NAME(pick)(b > 0.0, a / b, otherwise); }
+INLINE four NAME(divide)(four a, four b, four otherwise) {
+  return NAME(pick)(b > 0.0, a / b, otherwise);
+}
 
 INLINE four NAME(gather)(const double *v, const int *at, int offset) {
   return (four){v[at[0] + offset], v[at[1] + offset], v[at[2] + offset], v[at[3] + offset]};
@@ -31,7 +33,7 @@ typedef struct NAME(state) {
   four s, sy[3], u[3], r, d[2];
 } NAME(state);
 
-INLINE void NAME(enter)(const cone_quad *q, const cone_view *at, NAME(state) *c) {
+INLINE void NAME(enter)(const cone_quad *q, const cone_view *at, NAME(state) * c) {
   const four zero = {0, 0, 0, 0};
   c->s = at->stiffness * q->s;
   for (int i = 0; i < 3; i++) {
@@ -57,13 +59,13 @@ INLINE four NAME(slope)(four t, four root) {
   return 0.5 * (1.0 + NAME(divide)(t, root, zero));
 }
 
-/* ---- Alart and Curnier's conditions ---------------------------------------------------------------- */
+/* ---- Alart and Curnier's conditions ---------------------------------------------------------- */
 
 typedef struct NAME(disc) {
   four normal, normal_root, root, larger, factor;
 } NAME(disc);
 
-INLINE NAME(disc) NAME(round_disc)(const NAME(state) *c, double eps) {
+INLINE NAME(disc) NAME(round_disc)(const NAME(state) * c, double eps) {
   NAME(disc) d;
   d.normal = NAME(ramp)(c->u[0], eps, &d.normal_root);
   four off = c->r - d.normal;
@@ -73,17 +75,17 @@ INLINE NAME(disc) NAME(round_disc)(const NAME(state) *c, double eps) {
   return d;
 }
 
-INLINE four NAME(coulomb_f)(const NAME(state) *c, double eps, four *f) {
+INLINE four NAME(coulomb_f)(const NAME(state) * c, double eps, four *f) {
   NAME(disc) d = NAME(round_disc)(c, eps);
   f[0] = c->sy[0] - d.normal;
   for (int i = 1; i < 3; i++) f[i] = c->sy[i] - d.factor * c->u[i];
   return d.normal;
 }
 
-/* V^-1 by what it does along the axis, in the direction of the tangential force and across it; `up` and
- * `tilt` are what the direction adds to the axis, and the axis to the direction. */
-INLINE void NAME(fill)(const NAME(state) *c, four axis, four radial, four around, four up, four tilt,
-                       four *inverse) {
+/* V^-1 by what it does along the axis, in the direction of the tangential force and across it; `up`
+ * and `tilt` are what the direction adds to the axis, and the axis to the direction. */
+INLINE void NAME(fill)(const NAME(state) * c, four axis, four radial, four around, four up,
+                       four tilt, four *inverse) {
   inverse[0] = axis;
   for (int i = 1; i < 3; i++) {
     inverse[i] = up * c->d[i - 1];
@@ -93,7 +95,7 @@ INLINE void NAME(fill)(const NAME(state) *c, four axis, four radial, four around
   }
 }
 
-INLINE void NAME(coulomb_inverse)(const NAME(state) *c, double eps, four *f, four *inverse) {
+INLINE void NAME(coulomb_inverse)(const NAME(state) * c, double eps, four *f, four *inverse) {
   NAME(disc) d = NAME(round_disc)(c, eps);
   four none = {0, 0, 0, 0}, lean = 0.5 * NAME(divide)(c->r - d.normal, d.root, none);
   four part = NAME(divide)(c->r, d.larger, none + 1.0);
@@ -104,16 +106,17 @@ INLINE void NAME(coulomb_inverse)(const NAME(state) *c, double eps, four *f, fou
   NAME(fill)(c, axis, radial, 1.0 / NAME(at_least)(d.factor), none, -radial * by_radius, inverse);
 }
 
-/* ---- the cone's, by the two eigenvalues u_n -+ r ------------------------------------------------------ */
+/* ---- the cone's, by the two eigenvalues u_n -+ r --------------------------------------------- */
 
-INLINE four NAME(cone_f)(const NAME(state) *c, double eps, four *f) {
-  four root, low = NAME(ramp)(c->u[0] - c->r, eps, &root), high = NAME(ramp)(c->u[0] + c->r, eps, &root);
+INLINE four NAME(cone_f)(const NAME(state) * c, double eps, four *f) {
+  four root, low = NAME(ramp)(c->u[0] - c->r, eps, &root),
+             high = NAME(ramp)(c->u[0] + c->r, eps, &root);
   f[0] = c->sy[0] - 0.5 * (high + low);
   for (int i = 1; i < 3; i++) f[i] = c->sy[i] - 0.5 * (high - low) * c->d[i - 1];
   return 0.5 * (high + low);
 }
 
-INLINE void NAME(cone_inverse)(const NAME(state) *c, double eps, four *f, four *inverse) {
+INLINE void NAME(cone_inverse)(const NAME(state) * c, double eps, four *f, four *inverse) {
   four low_root, high_root, t = c->u[0] - c->r, v = c->u[0] + c->r;
   four low = NAME(ramp)(t, eps, &low_root), high = NAME(ramp)(v, eps, &high_root);
   four low_slope = NAME(slope)(t, low_root), high_slope = NAME(slope)(v, high_root);
@@ -124,9 +127,9 @@ INLINE void NAME(cone_inverse)(const NAME(state) *c, double eps, four *f, four *
   NAME(fill)(c, mean, mean, 1.0 / NAME(at_least)(around), half, half, inverse);
 }
 
-/* ---- all of a quad ----------------------------------------------------------------------------------- */
+/* ---- all of a quad --------------------------------------------------------------------------- */
 
-INLINE void NAME(store_targets)(const cone_quad *q, const cone_view *at, const NAME(state) *c,
+INLINE void NAME(store_targets)(const cone_quad *q, const cone_view *at, const NAME(state) * c,
                                 four normal) {
   four force = normal / (c->s * q->g[0]);
   for (int k = 0; k < LANES_OF_CONES; k++) at->target[q->first[k]] = force[k];

@@ -3,9 +3,9 @@
  *     check -> order the rows -> store A -> for each stage of the friction model: sets, solver
  *
  * friction=ode has two stages: the normal forces without friction, then everything with the
- * friction bounds that follow from them.  The other models have one.  Boxes take a way of their own:
- * tiny.c, small.c or exact.c, whichever is the shortest that will have them.  Cones begin with the answer
- * to friction=ode, and go on by small_cones.c or newton.c. */
+ * friction bounds that follow from them.  The other models have one.  Boxes take a way of their
+ * own: tiny.c, small.c or exact.c, whichever is the shortest that will have them.  Cones begin with
+ * the answer to friction=ode, and go on by small_cones.c or newton.c. */
 #include <math.h>
 #include <string.h>
 
@@ -27,15 +27,17 @@
 #include "system.h"
 #include "tiny.h"
 
-/* Below this size a dense pass is shorter than building anything; above this density it is, too.  The
- * exact solver, which factorizes, stays dense a little longer. */
+/* Below this size a dense pass is shorter than building anything; above this density it is, too.
+ * The exact solver, which factorizes, stays dense a little longer. */
 enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
 static const double DENSEST_SPARSE = 0.4;
-/* What auto asks of gradients and of friction cones: the last digits cost steps that nobody sees. */
+/* What auto asks of gradients and of friction cones: the last digits cost steps that nobody sees.
+ */
 static const double CONE_TOLERANCE = 1e-8;
 /* Of the violation: what the answer to friction=ode may leave of it to be a start for cones. */
 static const double GOOD_START = 0.1;
-/* Rows of a native system above which auto does not form A: its factor grows much faster than they do. */
+/* Rows of a native system above which auto does not form A: its factor grows much faster than they
+ * do. */
 enum { MOST_FORMED_ROWS = 5000 };
 
 typedef lcplug_error stage_solver(const model *m, const lcplug_settings *settings, iteration *it,
@@ -70,12 +72,12 @@ typedef struct job {
   linop op;
   lcplug_matrix matrix; /* how A is stored */
   lcplug_solver solver; /* whose answer it is */
-  model model;     /* of the last stage */
-  places *memory;  /* reuse=1: last time's places */
+  model model;          /* of the last stage */
+  places *memory;       /* reuse=1: last time's places */
   nearby_answer nearby; /* cones: the answer to friction=ode */
-  int is_judged;   /* Ax and the residual are those of x */
-  double *bound;   /* friction=ode: frozen bounds */
-  double *x, *Ax;  /* in solver order */
+  int is_judged;        /* Ax and the residual are those of x */
+  double *bound;        /* friction=ode: frozen bounds */
+  double *x, *Ax;       /* in solver order */
   iteration it;
 } job;
 
@@ -88,10 +90,12 @@ static lcplug_error solve_pgs(const model *m, const lcplug_settings *settings, i
 
 static lcplug_error solve_apgd(const model *m, const lcplug_settings *settings, iteration *it,
                                lcplug_workspace *workspace) {
-  return (m->op->jacobian ? lcplug_lanes_apgd_solve : lcplug_apgd_solve)(m, settings, it, workspace);
+  return (m->op->jacobian ? lcplug_lanes_apgd_solve : lcplug_apgd_solve)(m, settings, it,
+                                                                         workspace);
 }
 
-/* Cones of a native system, or a large one: for the gradient, and for sweeps where that does not settle. */
+/* Cones of a native system, or a large one: for the gradient, and for sweeps where that does not
+ * settle. */
 static lcplug_error solve_auto(const model *m, const lcplug_settings *settings, iteration *it,
                                lcplug_workspace *workspace) {
   if (settings->tol == 0.0) it->tol = CONE_TOLERANCE;
@@ -114,7 +118,8 @@ static lcplug_error store_rows(job *j) {
   return LCPLUG_OK;
 }
 
-/* Who has a native system does not want its A formed for cones or when it is large, unless he says so. */
+/* Who has a native system does not want its A formed for cones or when it is large, unless he says
+ * so. */
 static int is_exact(const job *j) {
   if (j->settings->solver == LCPLUG_AUTO)
     return !j->system || (j->layout.n <= MOST_FORMED_ROWS &&
@@ -122,8 +127,8 @@ static int is_exact(const job *j) {
   return j->settings->solver == LCPLUG_EXACT;
 }
 
-/* One scan finds the nonzeros and checks them; then the operator that suits their number.  Exact, which
- * factorizes blocks, takes products by blocks too. */
+/* One scan finds the nonzeros and checks them; then the operator that suits their number.  Exact,
+ * which factorizes blocks, takes products by blocks too. */
 static lcplug_error store_matrix(job *j) {
   if (j->system) return store_rows(j);
   const lcplug_problem *p = j->problem;
@@ -143,7 +148,8 @@ static lcplug_error store_matrix(job *j) {
 
 static lcplug_error store_symmetric(job *j) {
   lcplug_error error = store_matrix(j);
-  return !error && j->problem->full && !j->as_given ? lcplug_problem_check_symmetry(j->problem) : error;
+  return !error && j->problem->full && !j->as_given ? lcplug_problem_check_symmetry(j->problem)
+                                                    : error;
 }
 
 /* Orders the rows and takes what every way of solving needs. */
@@ -169,7 +175,8 @@ static void set_guess(job *j) {
 }
 
 static lcplug_error run_stage(job *j, friction_stage stage) {
-  lcplug_error error = lcplug_model_build(&j->model, &j->layout, &j->op, stage, j->bound, j->workspace);
+  lcplug_error error =
+      lcplug_model_build(&j->model, &j->layout, &j->op, stage, j->bound, j->workspace);
   if (error) return error;
   return solvers[j->settings->solver].solve(&j->model, j->settings, &j->it, j->workspace);
 }
@@ -239,20 +246,24 @@ static int is_over(const job *j) {
   return j->it.status == LCPLUG_SOLVED || j->it.status == LCPLUG_TIME_LIMIT;
 }
 
-/* Where Newton's method does not settle sweeps sometimes do; auto lets them try from its best iterate. */
+/* Where Newton's method does not settle sweeps sometimes do; auto lets them try from its best
+ * iterate. */
 static lcplug_error sweep_after(job *j) {
   double before = j->it.residual;
   if (is_over(j)) return LCPLUG_OK;
   lcplug_error error = solve_pgs(&j->model, j->settings, &j->it, j->workspace);
   if (j->it.residual < before) j->solver = LCPLUG_PGS;
-  if (j->it.status == LCPLUG_ITERATION_LIMIT) j->it.status = LCPLUG_STALLED; /* as Newton did before */
+  if (j->it.status == LCPLUG_ITERATION_LIMIT)
+    j->it.status = LCPLUG_STALLED; /* as Newton did before */
   return error;
 }
 
-/* Whether the problem is one for the short ways; they leave what they do not like to the general one. */
+/* Whether the problem is one for the short ways; they leave what they do not like to the general
+ * one. */
 static int is_small(const lcplug_problem *p) {
   return p->api == PROBLEM_API && p->n > 0 && p->n <= SMALL_MOST_IN_ALL && p->nub >= 0 &&
-         p->stride >= (size_t)p->n && p->A && p->b && p->b_step && p->bounds_step && !p->full && !p->x0;
+         p->stride >= (size_t)p->n && p->A && p->b && p->b_step && p->bounds_step && !p->full &&
+         !p->x0;
 }
 
 static double cone_tolerance(const lcplug_settings *s) {
@@ -260,8 +271,8 @@ static double cone_tolerance(const lcplug_settings *s) {
 }
 
 /* The shortest way for friction=ode that will have the problem; 0 if none has solved it. */
-static int solve_small(lcplug_workspace *workspace, const lcplug_problem *p, lcplug_solution *solution,
-                       lcplug_info *info) {
+static int solve_small(lcplug_workspace *workspace, const lcplug_problem *p,
+                       lcplug_solution *solution, lcplug_info *info) {
   double tol = solvers[LCPLUG_EXACT].tol;
   int tiny = p->n <= TINY_MOST_ROWS ? lcplug_tiny_solve(p, tol, solution, info) : 0;
   return tiny == 1 || lcplug_small_solve(workspace, p, tol, tiny == 0, NULL, solution, info);
@@ -271,11 +282,13 @@ static void settle_small_cones(job *j, small_cones *cones, const double *start) 
   lcplug_small_cones_settle(cones, start, &j->it, j->Ax);
   j->is_judged = j->it.status == LCPLUG_SOLVED;
   if (j->it.status != LCPLUG_TIME_LIMIT || j->it.residual < INFINITY) return;
-  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) j->it.status = LCPLUG_TIME_LIMIT;
+  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace))
+    j->it.status = LCPLUG_TIME_LIMIT;
 }
 
-/* Where friction has no limit, and no answer was found in which it holds those that press and no other
- * contact: every contact is held.  If that does not lead to one after all it is the answer. */
+/* Where friction has no limit, and no answer was found in which it holds those that press and no
+ * other contact: every contact is held.  If that does not lead to one after all it is the answer.
+ */
 static void run_small_endless(job *j, small_cones *cones, double *x, double *start) {
   const layout *l = &j->layout;
   int found = lcplug_small_endless(j->problem, solve_small, x, &j->it.factorizations, j->workspace);
@@ -285,7 +298,8 @@ static void run_small_endless(job *j, small_cones *cones, double *x, double *sta
   if (is_over(j)) return;
   memcpy(j->x, start, (size_t)l->n * sizeof *start);
   lcplug_exact_press_held(l, &j->model, j->x);
-  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) j->it.status = LCPLUG_STALLED;
+  if (!lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace))
+    j->it.status = LCPLUG_STALLED;
 }
 
 /* Friction=ode is quickly solved.  Where nothing slides its answer is right for cones too, and else
@@ -319,10 +333,9 @@ static lcplug_error run_small_cones(job *j) {
  * more than a few steps slides, and only an answer that is nearly right is kept.  Where friction
  * is without limit there is nothing else. */
 static lcplug_error try_boxes(job *j, box_source *source) {
-  lcplug_error error =
-      lcplug_exact_is_endless(&j->layout)
-          ? lcplug_exact_endless(source, &j->model, &j->it, j->bound, j->workspace)
-          : lcplug_exact_try(source, &j->it, j->bound, j->workspace);
+  lcplug_error error = lcplug_exact_is_endless(&j->layout)
+                           ? lcplug_exact_endless(source, &j->model, &j->it, j->bound, j->workspace)
+                           : lcplug_exact_try(source, &j->it, j->bound, j->workspace);
   if (error) return error;
   int solved = j->it.status == LCPLUG_SOLVED;
   if (solved && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
@@ -365,12 +378,14 @@ static lcplug_error run_newton(job *j) {
   return error;
 }
 
-/* Boxes are solved as such.  The frozen bounds of a pyramid need not settle; then it is Newton's turn. */
+/* Boxes are solved as such.  The frozen bounds of a pyramid need not settle; then it is Newton's
+ * turn. */
 static lcplug_error run_exact(job *j) {
   j->solver = LCPLUG_EXACT;
   if (j->as_given || !lcplug_exact_offers(j->settings->friction, &j->layout)) return run_newton(j);
   lcplug_error error = run_boxes(j);
-  return error || is_over(j) || j->settings->friction == LCPLUG_FRICTION_ODE ? error : run_newton(j);
+  return error || is_over(j) || j->settings->friction == LCPLUG_FRICTION_ODE ? error
+                                                                             : run_newton(j);
 }
 
 static void begin_iteration(job *j, double started) {
@@ -438,8 +453,9 @@ static int is_short(const lcplug_problem *p, const lcplug_settings *s) {
 }
 
 /* Cones begin with the answer to friction=ode; 1 where they end with it. */
-static int solve_short_cones(lcplug_workspace *workspace, const lcplug_problem *p, const lcplug_settings *s,
-                             nearby_answer *nearby, lcplug_solution *solution, lcplug_info *info) {
+static int solve_short_cones(lcplug_workspace *workspace, const lcplug_problem *p,
+                             const lcplug_settings *s, nearby_answer *nearby,
+                             lcplug_solution *solution, lcplug_info *info) {
   double *memory = TAKE(workspace, double, 2 * p->n);
   if (!memory) return 0;
   nearby->x = memory, nearby->w = memory + p->n;
@@ -488,7 +504,10 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
   if (short_one && last_stage(settings->friction) >= STAGE_CONE)
     solved = solve_short_cones(workspace, problem, settings, &nearby, solution, info);
   if (!solved) {
-    job j = {.workspace = workspace, .problem = problem, .settings = settings, .memory = memory,
+    job j = {.workspace = workspace,
+             .problem = problem,
+             .settings = settings,
+             .memory = memory,
              .nearby = nearby};
     error = run_job(&j, solution, info, started);
     lcplug_workspace_reset(workspace);
@@ -531,7 +550,7 @@ lcplug_error lcplug_solve_as_given(lcplug_workspace *workspace, const lcplug_pro
   return error;
 }
 
-/* ---- the residual of somebody else's answer ---------------------------------------------------- */
+/* ---- the residual of somebody else's answer -------------------------------------------------- */
 
 static void take_bounds(job *j, const double *lo, const double *hi, size_t step) {
   for (int i = 0; i < j->layout.n; i++) {
@@ -609,12 +628,14 @@ lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace, const lcplu
   return residual_of(workspace, problem, friction, answer, 1, residual);
 }
 
-/* ---- native systems ------------------------------------------------------------------------------ */
+/* ---- native systems -------------------------------------------------------------------------- */
 
-/* What a solve by pgs or apgd takes, had in one piece: chunks that grow by doubling would take more. */
+/* What a solve by pgs or apgd takes, had in one piece: chunks that grow by doubling would take
+ * more. */
 static void reserve(lcplug_workspace *workspace, const lcplug_system *s) {
   enum { PER_ROW = 320, PER_BODY = 470, AT_LEAST = 1 << 14 };
-  if (s->rows <= 0 || s->rows > PROBLEM_LARGEST || s->bodies < 0 || s->bodies > PROBLEM_LARGEST) return;
+  if (s->rows <= 0 || s->rows > PROBLEM_LARGEST || s->bodies < 0 || s->bodies > PROBLEM_LARGEST)
+    return;
   lcplug_take(workspace, (size_t)s->rows * PER_ROW + (size_t)s->bodies * PER_BODY + AT_LEAST, 1);
   lcplug_workspace_reset(workspace);
 }

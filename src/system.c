@@ -33,7 +33,7 @@ lcplug_problem lcplug_system_problem(const lcplug_system *s) {
   return p;
 }
 
-/* ---- the check ----------------------------------------------------------------------------------- */
+/* ---- the check ------------------------------------------------------------------------------- */
 
 static double largest_diagonal(const double *a, int m) {
   double largest = 0.0;
@@ -159,14 +159,15 @@ lcplug_error lcplug_system_check(const lcplug_system *s) {
   return error;
 }
 
-/* ---- velocities ------------------------------------------------------------------------------------ */
+/* ---- velocities ------------------------------------------------------------------------------ */
 
 /* v += scale M^-1 f of one body. */
 static void push_body(const lcplug_system *s, int body, double scale, const double *f, double *v) {
   const double *inertia = s->inverse_inertia + (size_t)body * BODY_SYMMETRY;
   for (int i = 0; i < 3; i++) {
     v[i] += scale * s->inverse_mass[body] * f[i];
-    v[3 + i] += scale * (inertia[3 * i] * f[3] + inertia[3 * i + 1] * f[4] + inertia[3 * i + 2] * f[5]);
+    v[3 + i] +=
+        scale * (inertia[3 * i] * f[3] + inertia[3 * i + 1] * f[4] + inertia[3 * i + 2] * f[5]);
   }
 }
 
@@ -203,7 +204,8 @@ static double coordinate_velocity(const group_cursor *g, int coordinate, const d
 }
 
 lcplug_error lcplug_system_right_side(const lcplug_system *s, const double *velocity,
-                                      const double *force, double h, const double *bias, double *b) {
+                                      const double *force, double h, const double *bias,
+                                      double *b) {
   fpenv host = lcplug_fpenv_enter();
   lcplug_error error = check_parts(s);
   if (!error && s->rows && (!velocity || !b)) error = LCPLUG_ERROR_ARGUMENT;
@@ -260,7 +262,8 @@ static void push_by_impulses(const lcplug_system *s, const double *x, double *v)
          s->sparse_begin && k < s->sparse_begin[i + 1]; k++) {
       seek_group(s, &g, s->sparse_coordinate[k]);
       const double *row = g.mass + (size_t)(s->sparse_coordinate[k] - g.begin) * (size_t)g.size;
-      for (int r = 0; r < g.size; r++) articulated[g.begin + r] += s->sparse_value[k] * x[i] * row[r];
+      for (int r = 0; r < g.size; r++)
+        articulated[g.begin + r] += s->sparse_value[k] * x[i] * row[r];
     }
   }
 }

@@ -1,8 +1,9 @@
 /* team.c - see team.h.
  *
- * Members wait for each other a few thousand times per second, so they look at a counter for a while
- * before they sleep: between the phases of a sweep it changes within microseconds.  Where it does not,
- * because somebody else has the processor, looking on would keep the one away who is waited for. */
+ * Members wait for each other a few thousand times per second, so they look at a counter for a
+ * while before they sleep: between the phases of a sweep it changes within microseconds.  Where it
+ * does not, because somebody else has the processor, looking on would keep the one away who is
+ * waited for. */
 #include "team.h"
 
 #include <pthread.h>
@@ -40,7 +41,8 @@ static void pause_briefly(void) {
 /* Waits until the counter is no longer `old`; returns what it is then. */
 static unsigned wait_for_change(lcplug_team *team, atomic_uint *counter, unsigned old) {
   unsigned now = atomic_load(counter);
-  for (int looks = 0; looks < LOOKS && now == old; looks++, now = atomic_load(counter)) pause_briefly();
+  for (int looks = 0; looks < LOOKS && now == old; looks++, now = atomic_load(counter))
+    pause_briefly();
   if (now != old) return now;
   pthread_mutex_lock(&team->lock);
   atomic_fetch_add(&team->sleepers, 1);
@@ -121,8 +123,7 @@ lcplug_team *lcplug_team_create(int32_t threads) {
   atomic_init(&team->next_member, 1);
   pthread_mutex_init(&team->lock, NULL);
   pthread_cond_init(&team->changed, NULL);
-  while (team->members < threads &&
-         !pthread_create(&thread[team->members], NULL, serve, team))
+  while (team->members < threads && !pthread_create(&thread[team->members], NULL, serve, team))
     team->members++;
   if (team->members == threads) return team;
   lcplug_team_free(team);

@@ -79,8 +79,8 @@ static void *take_from(chunk *c, size_t bytes) {
   return piece;
 }
 
-/* A new chunk behind the current, last one.  Doubling keeps their number logarithmic, and so do quarters of
- * all there is, which is enough for large workspaces. */
+/* A new chunk behind the current, last one.  Doubling keeps their number logarithmic, and so do
+ * quarters of all there is, which is enough for large workspaces. */
 static chunk *append_chunk(lcplug_workspace *workspace, size_t bytes) {
   chunk *last = workspace->current;
   size_t wanted = last ? 2 * last->size : SMALLEST_CHUNK, all = 0;

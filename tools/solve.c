@@ -184,7 +184,8 @@ const tool_command tool_solve_command = {
         "Read are lcplug's own records, captures of the older layout LCPCAP01, FCP text and Matrix "
         "Market.  FCP problems are solved with friction=coulomb unless --friction or LCPLUG says "
         "otherwise.\n\n"
-        "A matrix that is not quite symmetric is solved as it is where friction is a cone, and else "
+        "A matrix that is not quite symmetric is solved as it is where friction is a cone, and "
+        "else "
         "by its symmetric part, the rest moved to the right side until it stays; the residual is "
         "that of the matrix as given.",
     .options = options,

@@ -201,9 +201,9 @@ typedef struct lcplug_settings {
   int32_t reuse;     /* not 0: try the last active set of a problem of the same shape first */
   int32_t timing;    /* not 0: measure info.seconds; two readings of the clock */
   lcplug_quickstep quickstep; /* preload: what dWorldQuickStep does */
-  int32_t stats;     /* preload: a summary on stderr at exit */
-  int32_t warn;      /* preload: how many warnings to print on stderr */
-  int32_t help;      /* preload: list the options on stderr */
+  int32_t stats;              /* preload: a summary on stderr at exit */
+  int32_t warn;               /* preload: how many warnings to print on stderr */
+  int32_t help;               /* preload: list the options on stderr */
   int32_t reserved[12];
 } lcplug_settings;
 

@@ -24,8 +24,8 @@
  * Rows.  Notation of lcplug.h: bounds lo, hi, and findex with the friction coefficient in hi.  The
  * settings `solver` and `friction` mean what they mean there; `pgs` is sequential impulses here.
  *
- * Binding from other languages: structs of plain numbers and pointers that start with their size and
- * version, no callbacks; every function but the defaults returns a code.
+ * Binding from other languages: structs of plain numbers and pointers that start with their size
+ * and version, no callbacks; every function but the defaults returns a code.
  *
  * Threads.  None unless a system names a team.  Answers have the same bits with and without one. */
 #ifndef LCPLUG_NATIVE_H
@@ -37,7 +37,7 @@
 extern "C" {
 #endif
 
-/* ---- threads ----------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 /* Threads that share the work of a solve: `threads` in all, the caller's own included.  They sleep
  * between solves.  A team serves one solve at a time and does not survive a fork. */
@@ -47,7 +47,7 @@ typedef struct lcplug_team lcplug_team;
 LCPLUG_API lcplug_team *lcplug_team_create(int32_t threads);
 LCPLUG_API void lcplug_team_free(lcplug_team *team);
 
-/* ---- the system --------------------------------------------------------------------------------- */
+/* ---- the system ------------------------------------------------------------------------------ */
 
 /* Bodies, articulated groups and rows.  Start from lcplug_system_default(); the arrays stay the
  * caller's and are only read.
@@ -94,60 +94,64 @@ typedef struct lcplug_system {
 LCPLUG_API lcplug_system lcplug_system_default(void);
 
 /* Checks everything but b, lo, hi and findex: sizes, indices, finiteness, signs of masses and CFM,
- * symmetry of inertias and mass blocks.  lcplug_system_solve does the same, and checks those too, and
- * that mass blocks are positive semidefinite. */
+ * symmetry of inertias and mass blocks.  lcplug_system_solve does the same, and checks those too,
+ * and that mass blocks are positive semidefinite. */
 LCPLUG_API lcplug_error lcplug_system_check(const lcplug_system *system);
 
 /* 6 bodies + the articulated coordinates: the length of a velocity; 0 for a system that is none. */
 LCPLUG_API int32_t lcplug_system_coordinates(const lcplug_system *system);
 
-/* Solves for the impulses, as lcplug_solve does for a matrix.  `exact` forms A, sparse; `auto` does so
- * only up to 5,000 rows and without cones, and goes by gradients and sweeps above. */
-LCPLUG_API lcplug_error lcplug_system_solve(lcplug_workspace *workspace, const lcplug_system *system,
+/* Solves for the impulses, as lcplug_solve does for a matrix.  `exact` forms A, sparse; `auto` does
+ * so only up to 5,000 rows and without cones, and goes by gradients and sweeps above. */
+LCPLUG_API lcplug_error lcplug_system_solve(lcplug_workspace *workspace,
+                                            const lcplug_system *system,
                                             const lcplug_settings *settings,
                                             lcplug_solution *solution, lcplug_info *info);
 
 /* The natural residual of x; lo and hi as lcplug_residual takes them, with steps of 1. */
 LCPLUG_API lcplug_error lcplug_system_residual(lcplug_workspace *workspace,
-                                               const lcplug_system *system, lcplug_friction friction,
-                                               const double *x, const double *lo, const double *hi,
+                                               const lcplug_system *system,
+                                               lcplug_friction friction, const double *x,
+                                               const double *lo, const double *hi,
                                                double *residual);
 
 /* y = A x without A. */
-LCPLUG_API lcplug_error lcplug_system_apply(lcplug_workspace *workspace, const lcplug_system *system,
-                                            const double *x, double *y);
+LCPLUG_API lcplug_error lcplug_system_apply(lcplug_workspace *workspace,
+                                            const lcplug_system *system, const double *x,
+                                            double *y);
 
 /* All of A, row-major with `stride` numbers to a row: for comparisons, rows squared in size. */
-LCPLUG_API lcplug_error lcplug_system_matrix(lcplug_workspace *workspace, const lcplug_system *system,
-                                             double *A, size_t stride);
+LCPLUG_API lcplug_error lcplug_system_matrix(lcplug_workspace *workspace,
+                                             const lcplug_system *system, double *A, size_t stride);
 
 /* b = -J (velocity + h M^-1 force) - bias.  force and bias may be NULL.  Reads no b. */
-LCPLUG_API lcplug_error lcplug_system_right_side(const lcplug_system *system, const double *velocity,
-                                                 const double *force, double h, const double *bias,
-                                                 double *b);
+LCPLUG_API lcplug_error lcplug_system_right_side(const lcplug_system *system,
+                                                 const double *velocity, const double *force,
+                                                 double h, const double *bias, double *b);
 
 /* after = velocity + h M^-1 force + M^-1 J' x.  force and x may be NULL; after may be velocity. */
 LCPLUG_API lcplug_error lcplug_system_velocity(const lcplug_system *system, const double *velocity,
                                                const double *force, double h, const double *x,
                                                double *after);
 
-/* ---- warm starts -------------------------------------------------------------------------------- */
+/* ---- warm starts ----------------------------------------------------------------------------- */
 
 /* Carries impulses from one step's rows to the next one's.  Whoever belongs together has the same
  * key (no two alike on one side): item k has `count[k]` rows from row `first[k]`.  Rows of an item
- * that is in both steps keep their impulse, in order: a contact that grows from one row to three keeps
- * its normal impulse and starts without friction.  All other of the `rows` elements of x0 are 0. */
+ * that is in both steps keep their impulse, in order: a contact that grows from one row to three
+ * keeps its normal impulse and starts without friction.  All other of the `rows` elements of x0 are
+ * 0. */
 typedef struct lcplug_row_items {
   int32_t items;
   const uint64_t *key;
   const int32_t *first;
   const int32_t *count;
 } lcplug_row_items;
-LCPLUG_API lcplug_error lcplug_warm_start(lcplug_workspace *workspace, const lcplug_row_items *before,
-                                          const double *x, const lcplug_row_items *now, int32_t rows,
-                                          double *x0);
+LCPLUG_API lcplug_error lcplug_warm_start(lcplug_workspace *workspace,
+                                          const lcplug_row_items *before, const double *x,
+                                          const lcplug_row_items *now, int32_t rows, double *x0);
 
-/* ---- builders ----------------------------------------------------------------------------------- */
+/* ---- builders -------------------------------------------------------------------------------- */
 
 /* Where a body is: its centre of mass, and a unit quaternion (w, x, y, z) that turns body vectors
  * into world vectors. */
@@ -157,7 +161,8 @@ typedef struct lcplug_pose {
 } lcplug_pose;
 
 /* Two tangents that make a right-handed frame with the unit vector `normal`. */
-LCPLUG_API void lcplug_contact_frame(const double normal[3], double tangent1[3], double tangent2[3]);
+LCPLUG_API void lcplug_contact_frame(const double normal[3], double tangent1[3],
+                                     double tangent2[3]);
 
 /* Three rows (normal, two tangents; 36 numbers) of a contact.  normal: unit, from the second body
  * towards the first; lever1, lever2: from each body's centre of mass to the contact point.  w of
@@ -195,7 +200,8 @@ LCPLUG_API int32_t lcplug_joint_row_count(lcplug_joint_kind kind);
 /* The rows (12 numbers each) at the present poses, and by how much each is violated: w = 0 keeps an
  * error, a bias of error / h removes it in one step.  All rows are free (lo -inf, hi +inf). */
 LCPLUG_API lcplug_error lcplug_joint_rows(const lcplug_joint *joint, const lcplug_pose *pose1,
-                                          const lcplug_pose *pose2, double *jacobian, double *error);
+                                          const lcplug_pose *pose2, double *jacobian,
+                                          double *error);
 
 /* The inverse inertia in the world frame (9 numbers), R diag(inverse_moments) R'. */
 LCPLUG_API void lcplug_world_inertia(const lcplug_pose *pose, const double inverse_moments[3],
@@ -206,8 +212,8 @@ LCPLUG_API void lcplug_world_inertia(const lcplug_pose *pose, const double inver
 LCPLUG_API void lcplug_gyroscopic_torque(const lcplug_pose *pose, const double moments[3],
                                          const double angular_velocity[3], double torque[3]);
 
-/* Moves each body for h seconds with its velocity (6 numbers each): position += h v, and the rotation
- * turns by h |omega| about omega, to a unit quaternion again. */
+/* Moves each body for h seconds with its velocity (6 numbers each): position += h v, and the
+ * rotation turns by h |omega| about omega, to a unit quaternion again. */
 LCPLUG_API void lcplug_move_bodies(int32_t bodies, lcplug_pose *pose, const double *velocity,
                                    double h);
 

@@ -1,7 +1,9 @@
-/* diff_native.c - the builders beside ODE: the same two bodies, the same joint or contacts, one step.
+/* diff_native.c - the builders beside ODE: the same two bodies, the same joint or contacts, one
+ * step.
  *
- * ODE writes its rows in other directions, but what they forbid is the same, and so are the velocities
- * after the step.  Poses satisfy the joints, so that no correction of errors comes in. */
+ * ODE writes its rows in other directions, but what they forbid is the same, and so are the
+ * velocities after the step.  Poses satisfy the joints, so that no correction of errors comes in.
+ */
 #include <lcplug/native.h>
 #include <math.h>
 #include <ode/ode.h>
@@ -30,20 +32,25 @@ static void create(pair_of_bodies *p, unsigned seed) {
   for (int k = 0; k < 2; k++) {
     double length = 0.0;
     for (int i = 0; i < 3; i++) p->pose[k].position[i] = rng_between(&r, -1, 1);
-    for (int i = 0; i < 4; i++) p->pose[k].rotation[i] = rng_between(&r, -1, 1), length += pow(p->pose[k].rotation[i], 2);
+    for (int i = 0; i < 4; i++)
+      p->pose[k].rotation[i] = rng_between(&r, -1, 1), length += pow(p->pose[k].rotation[i], 2);
     for (int i = 0; i < 4; i++) p->pose[k].rotation[i] /= sqrt(length);
     p->mass[k] = rng_between(&r, 0.5, 2);
     for (int i = 0; i < 3; i++) p->moments[k][i] = rng_between(&r, 0.5, 0.8);
     for (int c = 0; c < 6; c++) p->velocity[6 * k + c] = rng_between(&r, -1, 1);
     dMass mass;
-    dMassSetParameters(&mass, p->mass[k], 0, 0, 0, p->moments[k][0], p->moments[k][1], p->moments[k][2], 0, 0, 0);
+    dMassSetParameters(&mass, p->mass[k], 0, 0, 0, p->moments[k][0], p->moments[k][1],
+                       p->moments[k][2], 0, 0, 0);
     p->body[k] = dBodyCreate(p->world);
     dBodySetMass(p->body[k], &mass);
     dBodySetGyroscopicMode(p->body[k], 0);
-    dBodySetPosition(p->body[k], p->pose[k].position[0], p->pose[k].position[1], p->pose[k].position[2]);
+    dBodySetPosition(p->body[k], p->pose[k].position[0], p->pose[k].position[1],
+                     p->pose[k].position[2]);
     dBodySetQuaternion(p->body[k], p->pose[k].rotation);
-    dBodySetLinearVel(p->body[k], p->velocity[6 * k], p->velocity[6 * k + 1], p->velocity[6 * k + 2]);
-    dBodySetAngularVel(p->body[k], p->velocity[6 * k + 3], p->velocity[6 * k + 4], p->velocity[6 * k + 5]);
+    dBodySetLinearVel(p->body[k], p->velocity[6 * k], p->velocity[6 * k + 1],
+                      p->velocity[6 * k + 2]);
+    dBodySetAngularVel(p->body[k], p->velocity[6 * k + 3], p->velocity[6 * k + 4],
+                       p->velocity[6 * k + 5]);
     p->force[6 * k + 2] = -9.81 * p->mass[k];
   }
 }
@@ -82,7 +89,8 @@ static void compare(const pair_of_bodies *p) {
   }
 }
 
-static void attach(pair_of_bodies *p, lcplug_joint_kind kind, int second, const double *point, const double *axis) {
+static void attach(pair_of_bodies *p, lcplug_joint_kind kind, int second, const double *point,
+                   const double *axis) {
   dJointID joint = kind == LCPLUG_JOINT_BALL     ? dJointCreateBall(p->world, 0)
                    : kind == LCPLUG_JOINT_HINGE  ? dJointCreateHinge(p->world, 0)
                    : kind == LCPLUG_JOINT_SLIDER ? dJointCreateSlider(p->world, 0)
@@ -127,7 +135,8 @@ START_TEST(contacts_push_as_in_ode) {
   rng r = {700u + (uint64_t)_i};
   double jacobian[12 * MOST], lo[MOST], hi[MOST];
   int32_t body[2 * MOST], findex[MOST];
-  int contacts = 1 + _i % 2, rows = 0; /* more are redundant, and their friction is no longer unique */
+  int contacts = 1 + _i % 2,
+      rows = 0; /* more are redundant, and their friction is no longer unique */
   double n[3] = {rng_between(&r, -1, 1), rng_between(&r, -1, 1), rng_between(&r, -1, 1)};
   double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
   for (int i = 0; i < 3; i++) n[i] /= length;

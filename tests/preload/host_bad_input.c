@@ -14,7 +14,8 @@
 void _Z10dxSolveLCPP22dxWorldProcessMemArenajPdS1_S1_jS1_Pi(void *arena, unsigned n, double *A,
                                                             double *bx, double *w, unsigned nub,
                                                             double *lh, int *findex);
-void *_Z39dxAllocateTemporaryWorldProcessMemArenamPK27dxWorldProcessMemoryManagerPK31dxWorldProcessMemoryReserveInfo(
+void *
+_Z39dxAllocateTemporaryWorldProcessMemArenamPK27dxWorldProcessMemoryManagerPK31dxWorldProcessMemoryReserveInfo(
     size_t size, const void *manager, const void *reserve);
 
 enum { N = 6, STRIDE = 8 };

@@ -1,7 +1,8 @@
 /* test_cholesky.c - the sparse factorization against a plain dense one.
  *
- * A random matrix here is B B^T + d I on a random pattern of groups, so it is positive definite; each
- * property is checked over many patterns, subsets and right sides, with every kernel that runs. */
+ * A random matrix here is B B^T + d I on a random pattern of groups, so it is positive definite;
+ * each property is checked over many patterns, subsets and right sides, with every kernel that
+ * runs. */
 #include <check.h>
 #include <math.h>
 #include <stdint.h>
@@ -39,7 +40,8 @@ static sample sample_groups(int groups, int most_rows) {
   return s;
 }
 
-/* Couples groups g and h: adds v v^T for a random v on their rows, as a body does to its contacts. */
+/* Couples groups g and h: adds v v^T for a random v on their rows, as a body does to its contacts.
+ */
 static void sample_couple(sample *s, int g, int h) {
   double *v = calloc((size_t)s->n, sizeof *v);
   for (int i = s->group_first[g]; i < s->group_first[g + 1]; i++) v[i] = draw_real();
@@ -78,7 +80,8 @@ static void sample_free(sample *s) {
 static sample sample_random(int groups, int most_rows, int couplings) {
   sample s = sample_groups(groups, most_rows);
   for (int k = 0; k < couplings; k++) {
-    int g = (int)draw((unsigned)groups), near = g + (int)draw(5) - 2, far = (int)draw((unsigned)groups);
+    int g = (int)draw((unsigned)groups), near = g + (int)draw(5) - 2,
+        far = (int)draw((unsigned)groups);
     sample_couple(&s, g, near >= 0 && near < groups && draw(4) ? near : far);
   }
   sample_shift(&s, 0.1);
@@ -89,8 +92,7 @@ static sample sample_random(int groups, int most_rows, int couplings) {
 /* --- the judge --- */
 
 static void analyze(cholesky *c, const sample *s) {
-  lcplug_error error =
-      lcplug_cholesky_analyze(c, &s->lower, s->groups, s->group_first, workspace);
+  lcplug_error error = lcplug_cholesky_analyze(c, &s->lower, s->groups, s->group_first, workspace);
   ck_assert_int_eq(error, LCPLUG_OK);
 }
 
@@ -131,7 +133,8 @@ static void solve(const cholesky *c, double *x) {
 }
 
 /* x <- (A_FF + diag)^-1 x by dense Cholesky, row by row. */
-static void solve_dense(const sample *s, const unsigned char *keep, const double *extra, double *x) {
+static void solve_dense(const sample *s, const unsigned char *keep, const double *extra,
+                        double *x) {
   int n = s->n, m = 0, *row = malloc(sizeof(int) * (size_t)(n + 1));
   double *l = calloc((size_t)n * (size_t)n + 1, sizeof *l);
   for (int i = 0; i < n; i++)
@@ -155,8 +158,8 @@ static void solve_dense(const sample *s, const unsigned char *keep, const double
 }
 
 /* |(A_FF + diag) x - b| / (|A| |x| + |b|), largest components. */
-static double residual(const sample *s, const unsigned char *keep, const double *extra, const double *x,
-                       const double *b) {
+static double residual(const sample *s, const unsigned char *keep, const double *extra,
+                       const double *x, const double *b) {
   double worst = 0.0, size = 0.0;
   for (int i = 0; i < s->n; i++) {
     if (keep && !keep[i]) continue;
@@ -206,7 +209,8 @@ static void check_product(const cholesky *c, const sample *s) {
 
 /* Factorizes and solves with one subset; the answer must agree with the dense one and solve the
  * equation, and come out the same when the subset is factorized again. */
-static void check_subset(cholesky *c, const sample *s, const unsigned char *keep, const double *extra) {
+static void check_subset(cholesky *c, const sample *s, const unsigned char *keep,
+                         const double *extra) {
   size_t n = (size_t)s->n;
   double *b = malloc(n * sizeof *b), *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y);
   for (size_t i = 0; i < n; i++) b[i] = x[i] = y[i] = draw_real();
@@ -377,8 +381,8 @@ START_TEST(no_rows_at_all) {
 }
 END_TEST
 
-/* Every row twice: A is singular, and half of the pivots vanish.  The factor stays finite, the unknowns
- * of vanished pivots are 0, and a right side in the range of A is met. */
+/* Every row twice: A is singular, and half of the pivots vanish.  The factor stays finite, the
+ * unknowns of vanished pivots are 0, and a right side in the range of A is met. */
 START_TEST(duplicate_rows_stay_finite) {
   if (!runs(_i)) return;
   for (int groups = 6; groups <= 60; groups += 18) {
@@ -451,7 +455,9 @@ END_TEST
 /* Friction dropped, one row of three kept: nearly 27 times less arithmetic. */
 START_TEST(dropped_rows_cost_nothing) {
   cholesky c;
-  sample s = {.groups = 60, .n = 180, .group_first = malloc(61 * sizeof(int)),
+  sample s = {.groups = 60,
+              .n = 180,
+              .group_first = malloc(61 * sizeof(int)),
               .a = calloc(180 * 180, sizeof(double))};
   for (int g = 0; g <= 60; g++) s.group_first[g] = 3 * g;
   for (int g = 2; g < 60; g++) sample_couple(&s, g, g - 1), sample_couple(&s, g, g - 2);

@@ -47,9 +47,11 @@ static instance *one_contact(int tangents, double normal_mass, double tangent_ma
   return p;
 }
 
-/* a x_n = b_n and c x_t = b_t if that is less than mu x_n; else x_t = mu x_n along b_t.  Any heading. */
+/* a x_n = b_n and c x_t = b_t if that is less than mu x_n; else x_t = mu x_n along b_t.  Any
+ * heading. */
 START_TEST(coulomb_on_one_contact) {
-  const double a = 2.0, c = 3.0, mu = 0.6, normals[] = {-1.0, 1.0, 4.0}, tangents[] = {0.0, 0.5, 2.0, 50.0};
+  const double a = 2.0, c = 3.0, mu = 0.6, normals[] = {-1.0, 1.0, 4.0},
+               tangents[] = {0.0, 0.5, 2.0, 50.0};
   for (int heading = 0; heading < 24; heading++)
     for (int n = 0; n < 3; n++)
       for (int t = 0; t < 4; t++) {
@@ -100,8 +102,8 @@ START_TEST(cone_of_two_dimensions) {
 }
 END_TEST
 
-/* mu_1 != mu_2: the force lies on the ellipse and opposes the slip in its own measure.  The conditions
- * of support.c are the judge. */
+/* mu_1 != mu_2: the force lies on the ellipse and opposes the slip in its own measure.  The
+ * conditions of support.c are the judge. */
 START_TEST(elliptic_cones) {
   rng r = {7};
   for (int k = 0; k < 200; k++) {
@@ -113,8 +115,8 @@ START_TEST(elliptic_cones) {
 }
 END_TEST
 
-/* mu 0 is no friction at all.  mu infinite sticks while the contact presses, and is nothing when it is
- * open. */
+/* mu 0 is no friction at all.  mu infinite sticks while the contact presses, and is nothing when it
+ * is open. */
 START_TEST(no_friction_and_endless_friction) {
   for (int f = 0; f < 2; f++)
     for (int pressed = 0; pressed < 2; pressed++) {
@@ -130,7 +132,8 @@ START_TEST(no_friction_and_endless_friction) {
 }
 END_TEST
 
-/* Rolling and spinning rows: bounded one by one by the normal of the cone that they stand beside. */
+/* Rolling and spinning rows: bounded one by one by the normal of the cone that they stand beside.
+ */
 START_TEST(rolling_rows) {
   const double mu[] = {0.0, 0.5, 0.5, 0.1, 0.02}, b[] = {6.0, 0.3, 0.1, 9.0, -9.0};
   instance *p = one_contact(4, 2.0, 3.0, 0.5);
@@ -146,7 +149,8 @@ START_TEST(rolling_rows) {
 }
 END_TEST
 
-/* Contacts of every kind among joints (free rows), motors and limits (intervals), on one random A. */
+/* Contacts of every kind among joints (free rows), motors and limits (intervals), on one random A.
+ */
 static instance *mixture(rng *r, int n, int columns, double cfm) {
   instance *p = instance_random(r, n, columns, cfm);
   for (int i = 0; i < n;) {
@@ -177,8 +181,8 @@ START_TEST(cones_among_joints) {
 }
 END_TEST
 
-/* Piles at all sizes: exact meets the conditions; and where w is unique, as the cone's is, it is what
- * apgd finds. */
+/* Piles at all sizes: exact meets the conditions; and where w is unique, as the cone's is, it is
+ * what apgd finds. */
 START_TEST(piles) {
   rng r = {(uint64_t)_i + 3};
   const int contacts[] = {1, 2, 4, 9, 20, 45, 100, 250};
@@ -214,7 +218,8 @@ START_TEST(short_and_general_way_agree) {
   rng r = {(uint64_t)_i + 71};
   for (int k = 0; k < 40; k++) {
     int contacts = 1 + rng_below(&r, 20);
-    instance *p = instance_contacts(&r, contacts, 2 + contacts / 3, 1e-2, 0.5, 0.5), *q = instance_copy(p);
+    instance *p = instance_contacts(&r, contacts, 2 + contacts / 3, 1e-2, 0.5, 0.5),
+             *q = instance_copy(p);
     lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_CONE);
     double largest = 0.0;
     for (int i = 0; i < p->n; i++) largest = fmax(largest, fabs(p->b[i]));
@@ -232,8 +237,8 @@ START_TEST(short_and_general_way_agree) {
 }
 END_TEST
 
-/* Where nothing slides the answer to friction=ode is the one for cones, and no step is taken: all w are 0
- * with forces well inside the cones. */
+/* Where nothing slides the answer to friction=ode is the one for cones, and no step is taken: all w
+ * are 0 with forces well inside the cones. */
 START_TEST(what_sticks_is_solved_as_boxes) {
   const int contacts[] = {1, 4, 20, 60};
   for (int k = 0; k < 4; k++) {
@@ -241,7 +246,8 @@ START_TEST(what_sticks_is_solved_as_boxes) {
     instance *p = instance_contacts(&r, contacts[k], 4 * contacts[k], 1e-2, 0.5, 0.5);
     for (int i = 0; i < p->n; i++) {
       p->b[i] = 0.0;
-      for (int j = 0; j < p->n; j++) p->b[i] += instance_at(p, i, j) * (p->findex[j] < 0 ? 1.0 : 0.01);
+      for (int j = 0; j < p->n; j++)
+        p->b[i] += instance_at(p, i, j) * (p->findex[j] < 0 ? 1.0 : 0.01);
     }
     lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_ODE);
     int factorizations = instance_solve(p, &s).factorizations;
@@ -319,8 +325,8 @@ START_TEST(endless_friction_takes_few_steps) {
 }
 END_TEST
 
-/* Small ones are dense boxes all the way, with friction of none beside it, and joints; and the answer
- * is as good as that of the general way. */
+/* Small ones are dense boxes all the way, with friction of none beside it, and joints; and the
+ * answer is as good as that of the general way. */
 START_TEST(small_endless_friction_is_boxes) {
   rng r = {(uint64_t)_i + 181};
   lcplug_friction friction = _i ? LCPLUG_FRICTION_COULOMB : LCPLUG_FRICTION_CONE;
@@ -411,8 +417,8 @@ START_TEST(one_workspace_for_all_sizes) {
 END_TEST
 
 /* Endless friction and a push that the normal cannot hold: pressed, x_n would have to pull; without
- * force, the bodies would meet.  So the contact opens, at w_n = 0.9 x_t - 0.1, and friction holds it, x_t = 1,
- * with a normal force of rounding size.  The gap tells. */
+ * force, the bodies would meet.  So the contact opens, at w_n = 0.9 x_t - 0.1, and friction holds
+ * it, x_t = 1, with a normal force of rounding size.  The gap tells. */
 START_TEST(endless_friction_holds_what_opens) {
   for (int f = 0; f < 3; f++)
     for (int automatic = 0; automatic < 2; automatic++) {
@@ -439,7 +445,8 @@ START_TEST(endless_friction_holds_no_more_than_it_must) {
       instance_set(p, 1, 0, 0.3);
       p->b[0] = pressed ? 1.0 : -1.0, p->b[1] = 1.0, p->b[2] = -2.0;
       ck_assert(solve(p, models[f]).gap == 0.0);
-      for (int i = 0; i < 3; i++) ck_assert_double_le(pressed ? fabs(p->w[i]) : fabs(p->x[i]), 1e-10);
+      for (int i = 0; i < 3; i++)
+        ck_assert_double_le(pressed ? fabs(p->w[i]) : fabs(p->x[i]), 1e-10);
       instance_free(p);
     }
 }
@@ -451,9 +458,11 @@ START_TEST(piles_with_endless_friction) {
   rng r = {(uint64_t)_i + 91};
   for (int k = 0; k < 30; k++) {
     int contacts = 1 + rng_below(&r, 80);
-    instance *p = instance_contacts(&r, contacts, 2 + contacts / 3, rng_magnitude(&r, -8, -3), 0.5, 0.5);
+    instance *p =
+        instance_contacts(&r, contacts, 2 + contacts / 3, rng_magnitude(&r, -8, -3), 0.5, 0.5);
     for (int i = 0; i < p->n; i += 3) {
-      double mu = _i % 2 && rng_below(&r, 3) ? rng_below(&r, 2) * rng_between(&r, 0.1, 1.0) : INFINITY;
+      double mu =
+          _i % 2 && rng_below(&r, 3) ? rng_below(&r, 2) * rng_between(&r, 0.1, 1.0) : INFINITY;
       for (int t = 1; t < 3; t++) p->hi[i + t] = mu, p->lo[i + t] = -mu;
     }
     solve_well(p, models[_i / 2]);
@@ -462,8 +471,9 @@ START_TEST(piles_with_endless_friction) {
 }
 END_TEST
 
-/* Two walls closer than the body between them is thick, and nothing gives (CFM 0): whatever the forces, one of
- * w_1 = x_1 - x_2 - 1 and w_2 = x_2 - x_1 - 1 is negative.  No answer exists, and none is claimed. */
+/* Two walls closer than the body between them is thick, and nothing gives (CFM 0): whatever the
+ * forces, one of w_1 = x_1 - x_2 - 1 and w_2 = x_2 - x_1 - 1 is negative.  No answer exists, and
+ * none is claimed. */
 START_TEST(no_solution_is_said) {
   for (int f = 0; f < 3; f++)
     for (int k = 0; k < 6; k++) {
@@ -486,8 +496,9 @@ START_TEST(no_solution_is_said) {
 }
 END_TEST
 
-/* Problems of ODE scenes (tests/data/hard) that once were not solved: paths that turn back, a pyramid's and
- * Coulomb's; redundant contacts without CFM; and endless friction that no open or sticking contacts satisfy. */
+/* Problems of ODE scenes (tests/data/hard) that once were not solved: paths that turn back, a
+ * pyramid's and Coulomb's; redundant contacts without CFM; and endless friction that no open or
+ * sticking contacts satisfy. */
 START_TEST(captured_problems_are_solved) {
   const char *const names[] = {"bends-24", "bends-33", "bends-90", "redundant-150", "held-24"};
   const char *source = getenv("abs_top_srcdir");
@@ -504,9 +515,11 @@ START_TEST(captured_problems_are_solved) {
     double judged;
     s.tol = 1e-8;
     ck_assert(!lcplug_solve(workspace, &record->problem, &s, &solution, &info));
-    ck_assert(!lcplug_residual(workspace, &record->problem, models[f], x, 1, NULL, NULL, 0, &judged));
-    ck_assert_msg(info.status == LCPLUG_SOLVED && judged <= 1e-8, "%s, friction %d: %s, residual %g",
-                  names[_i], models[f], lcplug_status_text(info.status), judged);
+    ck_assert(
+        !lcplug_residual(workspace, &record->problem, models[f], x, 1, NULL, NULL, 0, &judged));
+    ck_assert_msg(info.status == LCPLUG_SOLVED && judged <= 1e-8,
+                  "%s, friction %d: %s, residual %g", names[_i], models[f],
+                  lcplug_status_text(info.status), judged);
     ck_assert((info.gap > 0.0) == (models[f] == LCPLUG_FRICTION_CONE || _i == 4));
   }
   free(x);
@@ -540,8 +553,8 @@ START_TEST(time_limit_is_kept) {
 }
 END_TEST
 
-/* A that is symmetric to three digits only: the answer of its symmetric part is good to three digits,
- * that of lcplug_solve_asymmetric to all. */
+/* A that is symmetric to three digits only: the answer of its symmetric part is good to three
+ * digits, that of lcplug_solve_asymmetric to all. */
 START_TEST(asymmetric_matrices) {
   rng r = {29};
   for (int k = 0; k < 6; k++) {
@@ -558,13 +571,15 @@ START_TEST(asymmetric_matrices) {
     lcplug_workspace *workspace = lcplug_workspace_create();
     lcplug_problem problem = instance_problem(p);
     problem.A = A, problem.stride = n, problem.full = 1;
-    ck_assert_int_eq(lcplug_residual_asymmetric(workspace, &problem, LCPLUG_FRICTION_COULOMB, p->x, 1,
-                                                NULL, NULL, 0, &residual), LCPLUG_OK);
+    ck_assert_int_eq(lcplug_residual_asymmetric(workspace, &problem, LCPLUG_FRICTION_COULOMB, p->x,
+                                                1, NULL, NULL, 0, &residual),
+                     LCPLUG_OK);
     ck_assert_double_ge(residual, 1e-6);
     lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_COULOMB);
     lcplug_solution solution = {.x = p->x, .w = p->w};
     lcplug_info info;
-    ck_assert_int_eq(lcplug_solve(workspace, &problem, &s, &solution, &info), LCPLUG_ERROR_ASYMMETRIC);
+    ck_assert_int_eq(lcplug_solve(workspace, &problem, &s, &solution, &info),
+                     LCPLUG_ERROR_ASYMMETRIC);
     ck_assert_int_eq(lcplug_solve_asymmetric(workspace, &problem, &s, &solution, &info), LCPLUG_OK);
     ck_assert_int_eq(info.status, LCPLUG_SOLVED);
     ck_assert_double_le(info.residual, 1e-10);
@@ -572,7 +587,8 @@ START_TEST(asymmetric_matrices) {
                                &residual);
     ck_assert_double_le(residual, 1e-10);
     A[1] = NAN;
-    ck_assert_int_eq(lcplug_solve_asymmetric(workspace, &problem, &s, &solution, &info), LCPLUG_ERROR_NOT_FINITE);
+    ck_assert_int_eq(lcplug_solve_asymmetric(workspace, &problem, &s, &solution, &info),
+                     LCPLUG_ERROR_NOT_FINITE);
     lcplug_workspace_free(workspace);
     free(A);
     instance_free(p);
@@ -617,7 +633,8 @@ START_TEST(lu_solves_what_it_was_given) {
   lu f;
   ck_assert_int_eq(lcplug_layout_build(&l, &problem, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_scan(&lower, &problem, &l, workspace), LCPLUG_OK);
-  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace),
+                   LCPLUG_OK);
   ck_assert_int_eq(lcplug_lu_begin(&f, &c, &lower, workspace), LCPLUG_OK);
   for (int pass = 0; pass < 4; pass++) check_lu(&f, p, pass % 2, &r);
   lcplug_workspace_free(workspace);
@@ -625,12 +642,13 @@ START_TEST(lu_solves_what_it_was_given) {
 }
 END_TEST
 
-/* Contacts of every kind: circles, ellipses, wedges of two rows, endless friction, and rolling rows. */
+/* Contacts of every kind: circles, ellipses, wedges of two rows, endless friction, and rolling
+ * rows. */
 static instance *mixed_contacts(rng *r, int contacts) {
   instance *p = instance_contacts(r, contacts, 3 + contacts / 2, 1e-2, 0.5, 0.5);
   for (int i = 0; i + 2 < p->n; i += 3) {
     int kind = rng_below(r, 8);
-    if (kind == 0) p->hi[i + 1] = 0.3;                       /* an ellipse */
+    if (kind == 0) p->hi[i + 1] = 0.3;                         /* an ellipse */
     if (kind == 1) p->findex[i + 2] = -1, p->lo[i + 2] = -1.0; /* a wedge beside an interval */
     if (kind == 2) p->hi[i + 1] = p->hi[i + 2] = INFINITY;
     if (kind == 3 && i) p->findex[i] = p->findex[i + 1] = p->findex[i + 2] = i - 3; /* rolls */
@@ -638,8 +656,8 @@ static instance *mixed_contacts(rng *r, int contacts) {
   return p;
 }
 
-/* Along Newton's step |f|^2 falls with twice its own value, for any set, cones four at a time or one by one;
- * on every processor with the same bits. */
+/* Along Newton's step |f|^2 falls with twice its own value, for any set, cones four at a time or
+ * one by one; on every processor with the same bits. */
 START_TEST(newton_steps_lead_downhill) {
   rng r = {(uint64_t)_i + 47};
   instance *p = mixed_contacts(&r, 1 + 3 * _i);
@@ -658,7 +676,8 @@ START_TEST(newton_steps_lead_downhill) {
   ck_assert_int_eq(lcplug_layout_build(&l, &problem, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_scan(&lower, &problem, &l, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_operator_sparse(&op, &lower, &l, workspace), LCPLUG_OK);
-  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace),
+                   LCPLUG_OK);
   ck_assert_int_eq(lcplug_lu_begin(&f, &c, &lower, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_model_build(&m, &l, &op, STAGE_COULOMB, NULL, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_smoothing_begin(&s, &m, workspace), LCPLUG_OK);
@@ -680,7 +699,8 @@ START_TEST(newton_steps_lead_downhill) {
     s.kernels = lcplug_cone_kernels();
     for (size_t i = 0; i < n; i++) x[i] += step * dx[i], Ax[i] += step * Adx[i];
     double slope = (lcplug_smoothing_merit(&s, eps, x, Ax) - before) / step;
-    ck_assert_msg(fabs(slope + 2.0 * before) <= 1e-2 * before, "%d: slope %g of %g", trial, slope, before);
+    ck_assert_msg(fabs(slope + 2.0 * before) <= 1e-2 * before, "%d: slope %g of %g", trial, slope,
+                  before);
   }
   free(x);
   lcplug_workspace_free(workspace);
@@ -688,29 +708,30 @@ START_TEST(newton_steps_lead_downhill) {
 }
 END_TEST
 
-/* The short ways judge by themselves: what they say of an answer is what the model says of it, and their
- * number of factorizations tells that they were taken. */
+/* The short ways judge by themselves: what they say of an answer is what the model says of it, and
+ * their number of factorizations tells that they were taken. */
 START_TEST(small_answers_are_judged_as_the_model_does) {
   const double mus[] = {0.1, 0.5, 1.0, INFINITY};
   rng r = {4711};
   for (int k = 0; k < 400; k++) {
     int contacts = 1 + k % 12;
-    instance *p = instance_contacts(&r, contacts, 1 + contacts / 2, k % 2 ? 1e-5 : 1e-2, mus[k % 4], mus[k % 4]);
+    instance *p = instance_contacts(&r, contacts, 1 + contacts / 2, k % 2 ? 1e-5 : 1e-2, mus[k % 4],
+                                    mus[k % 4]);
     for (size_t m = 0; m < 2; m++) {
       lcplug_settings s = settings_for(LCPLUG_AUTO, cones[m]);
       lcplug_info info = instance_solve(p, &s);
       ck_assert_int_eq(info.status, LCPLUG_SOLVED);
       double residual = instance_residual(p, cones[m]);
-      ck_assert_msg(fabs(info.residual - residual) <= 1e-6 * residual + 1e-12, "%d, friction %d: %g and %g", k,
-                    cones[m], info.residual, residual);
+      ck_assert_msg(fabs(info.residual - residual) <= 1e-6 * residual + 1e-12,
+                    "%d, friction %d: %g and %g", k, cones[m], info.residual, residual);
     }
     instance_free(p);
   }
 }
 END_TEST
 
-/* A body that slides straight ahead on one contact, whatever the coupling of its rows: force on the edge of
- * the cone and against the slip, and no step more than one beyond friction=ode. */
+/* A body that slides straight ahead on one contact, whatever the coupling of its rows: force on the
+ * edge of the cone and against the slip, and no step more than one beyond friction=ode. */
 START_TEST(one_contact_slides_in_one_step) {
   rng r = {99};
   int slid = 0;
@@ -756,7 +777,8 @@ START_TEST(pairs_are_scaled) {
     lcplug_pair_block(&c, E);
     for (int i = 0; i < rows; i++) {
       double w = 0.0, size = fabs(c.z.v[0] / (i ? 0.4 : 1.0));
-      for (int j = 0; j < rows; j++) w += E[i * rows + j] * x[j], size += fabs(E[i * rows + j] * x[j]);
+      for (int j = 0; j < rows; j++)
+        w += E[i * rows + j] * x[j], size += fabs(E[i * rows + j] * x[j]);
       ck_assert_double_le(fabs(w - lcplug_pair_velocity(&c, i, exact)), 1e-10 * size);
     }
     /* towards where they are: dz = -H dy, which is -z for dy = y */
@@ -776,7 +798,8 @@ START_TEST(pairs_stay_inside) {
   rng r = {19};
   for (int trial = 0; trial < 300; trial++) {
     cone_pair c = random_pair(&r, 3, pow(10.0, rng_between(&r, -6.0, 1.0)));
-    double dx[3] = {rng_between(&r, -3, 3), rng_between(&r, -3, 3), rng_between(&r, -3, 3)}, right[3] = {0};
+    double dx[3] = {rng_between(&r, -3, 3), rng_between(&r, -3, 3), rng_between(&r, -3, 3)},
+           right[3] = {0};
     lcplug_pair_scale(&c, 1);
     lcplug_pair_wish(&c, 0.1 * lcplug_pair_product(&c, 0.0), 0, right);
     double most = lcplug_pair_spread(&c, dx);
@@ -788,7 +811,8 @@ START_TEST(pairs_stay_inside) {
     lcplug_pair_move(&c, 0.99 * most);
     ck_assert(c.y.gap > 0.0 && c.z.gap > 0.0);
     ck_assert_double_le(fabs(c.y.v[0] - hypot(c.y.v[1], c.y.v[2]) - c.y.gap), 1e-12 * c.y.v[0]);
-    ck_assert_double_le(lcplug_pair_middle(&edge), 1e-3 * (before + lcplug_pair_product(&edge, 0.0)));
+    ck_assert_double_le(lcplug_pair_middle(&edge),
+                        1e-3 * (before + lcplug_pair_product(&edge, 0.0)));
   }
 }
 END_TEST

@@ -33,7 +33,8 @@ static void open_bench(bench *t, instance *problem, int dense) {
   }
   memset(problem->x, 0, (size_t)problem->n * sizeof *problem->x);
   ck_assert_int_eq(
-      lcplug_box_cut(&t->box, &t->source, problem->lo, problem->hi, problem->x, t->workspace), LCPLUG_OK);
+      lcplug_box_cut(&t->box, &t->source, problem->lo, problem->hi, problem->x, t->workspace),
+      LCPLUG_OK);
 }
 
 static void close_bench(bench *t) {

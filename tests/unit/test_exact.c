@@ -1,9 +1,9 @@
-/* test_exact.c - solver=exact on boxes: every way through it, the problems that make it hard, and what
- * it keeps from solve to solve.
+/* test_exact.c - solver=exact on boxes: every way through it, the problems that make it hard, and
+ * what it keeps from solve to solve.
  *
- * Answers are judged by the residual and by the conditions of a solution; w, which is unique where x is
- * not, is compared with that of the other ways, and up to eight rows with the answer found by trying all
- * active sets. */
+ * Answers are judged by the residual and by the conditions of a solution; w, which is unique where
+ * x is not, is compared with that of the other ways, and up to eight rows with the answer found by
+ * trying all active sets. */
 #include <float.h>
 #include <lcplug/record.h>
 #include <math.h>
@@ -23,7 +23,7 @@
 enum { REFERENCE_MOST = 8, PUBLIC_WAYS = 4 };
 static const double TOL = 1e-10; /* the solver's own */
 
-/* ---- walls ----------------------------------------------------------------------------------------- */
+/* ---- walls ----------------------------------------------------------------------------------- */
 
 /* One contact point: the two bodies, -1 for the ground, and for each of its three rows (normal, two
  * tangents) what a unit force does to them. */
@@ -58,7 +58,8 @@ static double coupling(const contact *c, int i, const contact *d, int j) {
 }
 
 /* Contact rows of A = J J' + cfm I and b = J v. */
-static void set_contact_rows(instance *p, const contact *c, int k, const double *v, double cfm, double mu) {
+static void set_contact_rows(instance *p, const contact *c, int k, const double *v, double cfm,
+                             double mu) {
   for (int i = 3 * k; i < 3 * k + 3; i++) {
     for (int j = 0; j <= i; j++)
       instance_set(p, i, j, coupling(&c[k], i % 3, &c[j / 3], j % 3) + (i == j ? cfm : 0.0));
@@ -71,8 +72,8 @@ static void set_contact_rows(instance *p, const contact *c, int k, const double 
   }
 }
 
-/* A wall of width x height cubes that fall and drift, each on `points` contacts with one or two below:
- * 3 points a cube are enough, more are redundant.  n = 3 width height points. */
+/* A wall of width x height cubes that fall and drift, each on `points` contacts with one or two
+ * below: 3 points a cube are enough, more are redundant.  n = 3 width height points. */
 static instance *wall(rng *r, int width, int height, int points, double cfm, double mu) {
   int cubes = width * height, contacts = cubes * points;
   instance *p = instance_create(3 * contacts);
@@ -90,7 +91,7 @@ static instance *wall(rng *r, int width, int height, int points, double cfm, dou
   return p;
 }
 
-/* ---- ways to an answer ----------------------------------------------------------------------------- */
+/* ---- ways to an answer ----------------------------------------------------------------------- */
 
 static lcplug_settings exact_settings(lcplug_matrix matrix) {
   lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_ODE);
@@ -98,8 +99,8 @@ static lcplug_settings exact_settings(lcplug_matrix matrix) {
   return s;
 }
 
-static lcplug_info solve_problem(lcplug_workspace *workspace, const lcplug_problem *problem, instance *p,
-                                 const lcplug_settings *s) {
+static lcplug_info solve_problem(lcplug_workspace *workspace, const lcplug_problem *problem,
+                                 instance *p, const lcplug_settings *s) {
   lcplug_solution solution = {.x = p->x, .w = p->w, .lo = p->used_lo, .hi = p->used_hi};
   lcplug_info info;
   lcplug_error error = lcplug_solve(workspace, problem, s, &solution, &info);
@@ -123,8 +124,8 @@ static lcplug_info solve_from(instance *p, const double *x0, const lcplug_settin
 
 /* INTERIOR is small.c's answer to an active set that does not settle. */
 typedef enum way { ONE, TINY, SMALL, INTERIOR, DENSE, SPARSE, WAYS } way;
-static const char *const way_names[] = {"one contact", "tiny", "small", "small, interior point",
-                                        "dense", "sparse"};
+static const char *const way_names[] = {"one contact",           "tiny",  "small",
+                                        "small, interior point", "dense", "sparse"};
 
 /* Solves p by one way; 0 if that way leaves the problem to others. */
 static int solve_by(way by, instance *p, lcplug_info *info) {
@@ -134,8 +135,7 @@ static int solve_by(way by, instance *p, lcplug_info *info) {
   lcplug_settings s = exact_settings(by == SPARSE ? LCPLUG_MATRIX_SPARSE : LCPLUG_MATRIX_DENSE);
   double *none = calloc((size_t)p->n, sizeof *none);
   int done = 0;
-  if (by == ONE)
-    done = p->n == 3 && lcplug_one_contact_solve(&problem, TOL, &solution, info);
+  if (by == ONE) done = p->n == 3 && lcplug_one_contact_solve(&problem, TOL, &solution, info);
   else if (by == TINY)
     done = p->n <= TINY_MOST_ROWS && lcplug_tiny_solve(&problem, TOL, &solution, info) == 1;
   else if (by == SMALL || by == INTERIOR)
@@ -158,14 +158,14 @@ static lcplug_settings public_settings(int number) {
   return s;
 }
 
-/* ---- judges ---------------------------------------------------------------------------------------- */
+/* ---- judges ---------------------------------------------------------------------------------- */
 
 static void check_solved(const instance *p, const lcplug_info *info, const char *name) {
   double violation = instance_conditions(p, LCPLUG_FRICTION_ODE);
   for (int i = 0; i < p->n; i++) {
     ck_assert_msg(isfinite(p->x[i]) && isfinite(p->w[i]), "%s: x %g, w %g", name, p->x[i], p->w[i]);
-    ck_assert_msg(p->x[i] >= p->used_lo[i] && p->x[i] <= p->used_hi[i], "%s: row %d of %d is out of bounds",
-                  name, i, p->n);
+    ck_assert_msg(p->x[i] >= p->used_lo[i] && p->x[i] <= p->used_hi[i],
+                  "%s: row %d of %d is out of bounds", name, i, p->n);
   }
   ck_assert_msg(info->status == LCPLUG_SOLVED, "%s, n = %d: %s, residual %g", name, p->n,
                 lcplug_status_text(info->status), info->residual);
@@ -214,11 +214,13 @@ static void check_w_by_reference(const instance *p, const char *name) {
   if (p->n > REFERENCE_MOST || !reference_box(p, p->used_lo, p->used_hi, x)) return;
   for (int i = 0; i < p->n; i++) {
     double w = instance_row_product(p, i, x) - p->b[i];
-    ck_assert_msg(fabs(w - p->w[i]) <= 1e-8 * unit, "%s, row %d: w %g, reference %g", name, i, p->w[i], w);
+    ck_assert_msg(fabs(w - p->w[i]) <= 1e-8 * unit, "%s, row %d: w %g, reference %g", name, i,
+                  p->w[i], w);
   }
 }
 
-/* Every way that takes the problem, and every public setting, solves it; how many of the ways did. */
+/* Every way that takes the problem, and every public setting, solves it; how many of the ways did.
+ */
 static int check_all_ways(const instance *problem) {
   instance *p = instance_copy(problem);
   lcplug_info info;
@@ -239,8 +241,8 @@ static int check_all_ways(const instance *problem) {
   return took;
 }
 
-/* The frozen bounds are mu times the normals of an answer without friction.  For problems in which every
- * other row is a normal with friction rows of one mu in (0, inf). */
+/* The frozen bounds are mu times the normals of an answer without friction.  For problems in which
+ * every other row is a normal with friction rows of one mu in (0, inf). */
 static void check_frozen_bounds(const instance *p) {
   instance *q = instance_copy(p);
   memset(q->x, 0, (size_t)q->n * sizeof *q->x);
@@ -261,13 +263,13 @@ static int same_bits(const instance *p, const instance *q) {
          !memcmp(p->used_lo, q->used_lo, bytes) && !memcmp(p->used_hi, q->used_hi, bytes);
 }
 
-/* ---- the ways -------------------------------------------------------------------------------------- */
+/* ---- the ways -------------------------------------------------------------------------------- */
 
 typedef struct wall_size {
   int width, height, points;
 } wall_size;
 
-static const wall_size sizes[] = {{1, 1, 1}, {1, 1, 4}, {1, 2, 4}, {2, 2, 4},
+static const wall_size sizes[] = {{1, 1, 1}, {1, 1, 4}, {1, 2, 4},  {2, 2, 4},
                                   {3, 3, 4}, {4, 4, 4}, {1, 25, 4}, {10, 5, 4}};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
@@ -297,8 +299,8 @@ START_TEST(ways_agree) {
 }
 END_TEST
 
-/* One contact that opens, sticks or slides, with any mu: the closed form takes it, and its answer is that of
- * trying all active sets. */
+/* One contact that opens, sticks or slides, with any mu: the closed form takes it, and its answer
+ * is that of trying all active sets. */
 START_TEST(single_contacts) {
   const double mus[] = {0.0, 0.1, 0.5, 1.0, 3.0, INFINITY};
   rng r = {105};
@@ -312,7 +314,8 @@ START_TEST(single_contacts) {
       took++;
       solve_by(ONE, p, &info);
       open += p->x[0] == 0.0;
-      sliding += p->x[0] > 0.0 && (fabs(p->x[1]) == p->used_hi[1] || fabs(p->x[2]) == p->used_hi[2]);
+      sliding +=
+          p->x[0] > 0.0 && (fabs(p->x[1]) == p->used_hi[1] || fabs(p->x[2]) == p->used_hi[2]);
     }
     tries++;
     instance_free(p);
@@ -348,8 +351,8 @@ START_TEST(one_contact_leaves_the_rest_alone) {
 }
 END_TEST
 
-/* Contacts that all open need no element of A.  One that is not finite is an error all the same, wherever
- * it is. */
+/* Contacts that all open need no element of A.  One that is not finite is an error all the same,
+ * wherever it is. */
 START_TEST(open_contacts_are_checked_too) {
   rng r = {108};
   for (int contacts = 1; contacts <= 9; contacts++)
@@ -373,8 +376,8 @@ START_TEST(open_contacts_are_checked_too) {
 }
 END_TEST
 
-/* Where a guess has few rows wrong they are settled with its factor.  Without that the same walls take 12
- * factorizations on average, with it 8. */
+/* Where a guess has few rows wrong they are settled with its factor.  Without that the same walls
+ * take 12 factorizations on average, with it 8. */
 START_TEST(wrong_rows_are_settled) {
   rng r = {107};
   int factorizations = 0, problems = 60;
@@ -412,8 +415,8 @@ START_TEST(each_size_takes_its_way) {
 }
 END_TEST
 
-/* One row of some kind: a push, a free row, an interval around zero or beside it, a single value, or
- * friction of any other row, which may be later, free, or a friction row itself. */
+/* One row of some kind: a push, a free row, an interval around zero or beside it, a single value,
+ * or friction of any other row, which may be later, free, or a friction row itself. */
 static void set_any_row(rng *r, instance *p, int i) {
   double a = rng_between(r, 0.0, 1.0), b = a + rng_between(r, 0.0, 1.0);
   const double lo[] = {0.0, -INFINITY, -a, -b, a, -b, a, -INFINITY, 0.0};
@@ -450,7 +453,8 @@ START_TEST(any_rows_against_all_active_sets) {
     }
     instance_free(p);
   }
-  ck_assert_msg(took[TINY] > 60 && took[SMALL] > 60, "tiny took %d, small %d", took[TINY], took[SMALL]);
+  ck_assert_msg(took[TINY] > 60 && took[SMALL] > 60, "tiny took %d, small %d", took[TINY],
+                took[SMALL]);
   ck_assert(took[DENSE] == 300 && took[SPARSE] == 300);
 }
 END_TEST
@@ -481,9 +485,10 @@ START_TEST(parts_of_the_answer_may_be_left_out) {
 }
 END_TEST
 
-/* ---- degenerate problems --------------------------------------------------------------------------- */
+/* ---- degenerate problems --------------------------------------------------------------------- */
 
-/* Four to nine contact points a cube, of which three would do, without CFM or with a trace of it. */
+/* Four to nine contact points a cube, of which three would do, without CFM or with a trace of it.
+ */
 START_TEST(redundant_contacts) {
   const wall_size walls[] = {{1, 1, 2}, {1, 1, 4}, {1, 3, 6}, {2, 2, 9}, {3, 4, 6}, {1, 20, 4}};
   const double cfm[] = {0.0, 1e-10, 1e-5};
@@ -500,7 +505,8 @@ START_TEST(redundant_contacts) {
 }
 END_TEST
 
-/* Which contacts press and which are open when there is no friction: p->x and p->w of the answer. */
+/* Which contacts press and which are open when there is no friction: p->x and p->w of the answer.
+ */
 static instance *without_friction(const instance *p) {
   instance *q = instance_copy(p);
   lcplug_info info;
@@ -511,8 +517,9 @@ static instance *without_friction(const instance *p) {
   return q;
 }
 
-/* Without friction the tangents carry nothing; with infinite friction those of a pressed contact have no
- * bound, and those of an open one no force, however near to zero its normal force was computed. */
+/* Without friction the tangents carry nothing; with infinite friction those of a pressed contact
+ * have no bound, and those of an open one no force, however near to zero its normal force was
+ * computed. */
 START_TEST(friction_of_zero_and_infinity) {
   const double cfm[] = {1e-3, 1e-10, 0.0};
   rng r = {140 + (uint64_t)_i};
@@ -527,8 +534,8 @@ START_TEST(friction_of_zero_and_infinity) {
         double bound = p->used_hi[i];
         if (p->findex[i] < 0) continue;
         ck_assert(p->used_lo[i] == -bound && (bound == 0.0 || bound == p->hi[i]));
-        ck_assert_msg(bound == 0.0 || normals->w[p->findex[i]] < 1e-6, "%s, n = %d: friction of an open contact",
-                      way_names[by], p->n);
+        ck_assert_msg(bound == 0.0 || normals->w[p->findex[i]] < 1e-6,
+                      "%s, n = %d: friction of an open contact", way_names[by], p->n);
       }
     }
     instance_free(p), instance_free(normals);
@@ -536,7 +543,8 @@ START_TEST(friction_of_zero_and_infinity) {
 }
 END_TEST
 
-/* All rows free, by their bounds or because nub = n says so: A x = b.  Half of them with a singular A. */
+/* All rows free, by their bounds or because nub = n says so: A x = b.  Half of them with a singular
+ * A. */
 START_TEST(all_rows_free) {
   const int rows[] = {1, 2, 5, 12, 13, 40, 150, 230};
   rng r = {150};
@@ -554,7 +562,8 @@ START_TEST(all_rows_free) {
       lcplug_info info = solve_problem(workspace, &problem, p, &s);
       ck_assert_int_eq(info.status, LCPLUG_SOLVED);
       ck_assert_double_le(largest(p->w, n), 1e-10 * largest(p->b, n));
-      for (int i = 0; i < n; i++) ck_assert(p->used_lo[i] == -INFINITY && p->used_hi[i] == INFINITY);
+      for (int i = 0; i < n; i++)
+        ck_assert(p->used_lo[i] == -INFINITY && p->used_hi[i] == INFINITY);
       instance_free(bounded);
       lcplug_workspace_free(workspace);
     }
@@ -605,8 +614,8 @@ START_TEST(one_row) {
 }
 END_TEST
 
-/* Every contact of a wall twice, copies behind the originals: w as in the wall, and of both copies the
- * same; the two forces of a normal add up to the original's as far as those are unique. */
+/* Every contact of a wall twice, copies behind the originals: w as in the wall, and of both copies
+ * the same; the two forces of a normal add up to the original's as far as those are unique. */
 START_TEST(duplicate_rows) {
   rng r = {153 + (uint64_t)_i};
   instance *p = wall_of(&r, sizes[_i], 0.0, 0.5), *twice = instance_create(2 * p->n);
@@ -645,8 +654,9 @@ static instance *wall_with_zero_row(rng *r, wall_size size, double b, double hi)
   return q;
 }
 
-/* Zero diagonal: without right side, with one that its bound allows, and with one that pulls away from it
- * (b < 0 at lo = 0) the problem is solvable, and the other rows are solved as if it were not there. */
+/* Zero diagonal: without right side, with one that its bound allows, and with one that pulls away
+ * from it (b < 0 at lo = 0) the problem is solvable, and the other rows are solved as if it were
+ * not there. */
 START_TEST(zero_diagonal) {
   const double b[] = {0.0, 0.0, 1.0, -1.0, -1.0}, hi[] = {INFINITY, 2.0, 2.0, INFINITY, 2.0};
   for (int k = 0; k < 5; k++) {
@@ -662,8 +672,9 @@ START_TEST(zero_diagonal) {
 }
 END_TEST
 
-/* Zero diagonal, b > 0, hi infinite: no force ever moves the row.  No solution, and it must be said; the
- * best iterate is finite, leaves the row as it is, and solves the others as well as ever. */
+/* Zero diagonal, b > 0, hi infinite: no force ever moves the row.  No solution, and it must be
+ * said; the best iterate is finite, leaves the row as it is, and solves the others as well as ever.
+ */
 START_TEST(zero_diagonal_without_solution) {
   rng r = {170 + (uint64_t)_i};
   instance *p = wall_with_zero_row(&r, sizes[_i], 7.0, INFINITY), *alone = instance_create(1);
@@ -718,7 +729,8 @@ END_TEST
 
 /* Intervals of width 1e-20, at zero and beside it: as good as fixed, but never left. */
 START_TEST(intervals_of_almost_no_width) {
-  const double lo[] = {0.0, -1e-20, -5e-21, 1e-20, 0.0}, hi[] = {1e-20, 0.0, 5e-21, 2e-20, INFINITY};
+  const double lo[] = {0.0, -1e-20, -5e-21, 1e-20, 0.0},
+               hi[] = {1e-20, 0.0, 5e-21, 2e-20, INFINITY};
   const int rows[] = {1, 2, 6, 12, 13, 60, 150};
   rng r = {182};
   for (int trial = 0; trial < 42; trial++) {
@@ -733,8 +745,8 @@ START_TEST(intervals_of_almost_no_width) {
 }
 END_TEST
 
-/* Joints among contacts: rows of a wall set free or made motors at random; small.c eliminates the free
- * ones.  All ways agree. */
+/* Joints among contacts: rows of a wall set free or made motors at random; small.c eliminates the
+ * free ones.  All ways agree. */
 START_TEST(free_rows_among_contacts) {
   rng r = {190 + (uint64_t)_i};
   for (int trial = 0; trial < (_i < 5 ? 12 : 2); trial++) {
@@ -749,7 +761,8 @@ START_TEST(free_rows_among_contacts) {
     for (int i = 0; i < p->n; i++) frees += p->findex[i] < 0 && p->lo[i] == -INFINITY;
     if (p->n <= SMALL_MOST_IN_ALL && p->n - frees <= SMALL_MOST_ROWS) ck_assert(took >> SMALL & 1);
     solve_by(SPARSE, p, &info);
-    memcpy(q->lo, p->lo, (size_t)p->n * sizeof *p->lo), memcpy(q->hi, p->hi, (size_t)p->n * sizeof *p->hi);
+    memcpy(q->lo, p->lo, (size_t)p->n * sizeof *p->lo),
+        memcpy(q->hi, p->hi, (size_t)p->n * sizeof *p->hi);
     memcpy(q->findex, p->findex, (size_t)p->n * sizeof *p->findex);
     for (way by = ONE; by < SPARSE; by++) {
       if (!solve_by(by, q, &info)) continue;
@@ -761,7 +774,7 @@ START_TEST(free_rows_among_contacts) {
 }
 END_TEST
 
-/* ---- findex ---------------------------------------------------------------------------------------- */
+/* ---- findex ---------------------------------------------------------------------------------- */
 
 /* Rows in any order, so that findex points forward as often as back: the same w, row by row. */
 START_TEST(rows_in_any_order) {
@@ -787,8 +800,8 @@ START_TEST(rows_in_any_order) {
 }
 END_TEST
 
-/* Five rows name one normal (tangents, rolling, spinning); or the second tangent names the first, and gets
- * no force; or the normal is a free row, whose force may have either sign. */
+/* Five rows name one normal (tangents, rolling, spinning); or the second tangent names the first,
+ * and gets no force; or the normal is a free row, whose force may have either sign. */
 START_TEST(unusual_findex) {
   rng r = {210};
   for (int trial = 0; trial < 60; trial++) {
@@ -806,7 +819,8 @@ START_TEST(unusual_findex) {
       double x[REFERENCE_MOST], lo[REFERENCE_MOST], hi[REFERENCE_MOST];
       lcplug_info info;
       if (!solve_by(by, p, &info)) continue;
-      for (int i = 2; i < p->n && kind == 1; i += rows) ck_assert(p->used_hi[i] == 0.0 && p->x[i] == 0.0);
+      for (int i = 2; i < p->n && kind == 1; i += rows)
+        ck_assert(p->used_hi[i] == 0.0 && p->x[i] == 0.0);
       if (p->n > REFERENCE_MOST || !reference_ode(p, lo, hi, x)) continue;
       ck_assert_double_le(difference(p->used_hi, hi, p->n), 1e-8);
       ck_assert_double_le(distance_max(p->x, x, p->n), 1e-8);
@@ -816,7 +830,7 @@ START_TEST(unusual_findex) {
 }
 END_TEST
 
-/* ---- kept between solves --------------------------------------------------------------------------- */
+/* ---- kept between solves --------------------------------------------------------------------- */
 
 static int has_same_pattern(const instance *p, const instance *q) {
   for (int i = 0; i < p->n; i++)
@@ -835,11 +849,13 @@ static void check_as_fresh(lcplug_workspace *used, instance *p, const lcplug_set
   instance_free(fresh);
 }
 
-/* The analysis of a sparse pattern is kept: the pattern again with new values, another pattern of the same
- * size, the first, the same elements in other groups of rows.  Always the bits of a new workspace. */
+/* The analysis of a sparse pattern is kept: the pattern again with new values, another pattern of
+ * the same size, the first, the same elements in other groups of rows.  Always the bits of a new
+ * workspace. */
 START_TEST(patterns_come_and_go) {
   rng r = {220 + (uint64_t)_i};
-  const wall_size a = _i ? (wall_size){6, 6, 4} : (wall_size){2, 2, 3}, b = {a.height, a.width, a.points};
+  const wall_size a = _i ? (wall_size){6, 6, 4} : (wall_size){2, 2, 3},
+                  b = {a.height, a.width, a.points};
   lcplug_settings s = exact_settings(LCPLUG_MATRIX_SPARSE);
   lcplug_workspace *used = lcplug_workspace_create();
   instance *first = wall_of(&r, a, 1e-3, 0.5), *values = wall_of(&r, a, 1e-2, 0.3);
@@ -847,17 +863,19 @@ START_TEST(patterns_come_and_go) {
   instance *groups = instance_copy(first);
   for (int i = 0; i < groups->n; i++) groups->findex[i] = -1, groups->hi[i] = INFINITY;
   ck_assert(has_same_pattern(first, values) && !has_same_pattern(first, other));
-  instance *sequence[] = {first, values, other, first, first, groups, values, groups, other, other, values};
-  for (size_t k = 0; k < sizeof sequence / sizeof *sequence; k++) check_as_fresh(used, sequence[k], &s);
+  instance *sequence[] = {first,  values, other, first, first, groups,
+                          values, groups, other, other, values};
+  for (size_t k = 0; k < sizeof sequence / sizeof *sequence; k++)
+    check_as_fresh(used, sequence[k], &s);
   lcplug_workspace_free(used);
   instance_free(first), instance_free(values), instance_free(other), instance_free(groups);
   instance_free(turned);
 }
 END_TEST
 
-/* A chain of n rows, each coupled with the one `reach` rows before it: the same number of elements in
- * every row whatever the reach.  Four rows are a normal with two tangents and one more normal, or (even)
- * two normals with a tangent each. */
+/* A chain of n rows, each coupled with the one `reach` rows before it: the same number of elements
+ * in every row whatever the reach.  Four rows are a normal with two tangents and one more normal,
+ * or (even) two normals with a tangent each. */
 static instance *chain(rng *r, int n, int reach, int even) {
   instance *p = instance_create(n);
   for (int i = 0; i < n; i++) {
@@ -877,7 +895,8 @@ START_TEST(patterns_are_told_apart) {
   lcplug_settings s = exact_settings(LCPLUG_MATRIX_SPARSE);
   lcplug_workspace *used = lcplug_workspace_create();
   for (int trial = 0; trial < 12; trial++) {
-    instance *p[] = {chain(&r, 120, 1, 0), chain(&r, 120, 2, 0), chain(&r, 120, 2, 1), chain(&r, 120, 1, 1)};
+    instance *p[] = {chain(&r, 120, 1, 0), chain(&r, 120, 2, 0), chain(&r, 120, 2, 1),
+                     chain(&r, 120, 1, 1)};
     for (int k = 0; k < 4; k++) check_as_fresh(used, p[k], &s);
     for (int k = 0; k < 4; k++) instance_free(p[k]);
   }
@@ -897,8 +916,8 @@ static instance *problem_of_size(rng *r, int n) {
   return wall(r, width, height > 0 ? height : 1, points, kind == 1 ? 1e-3 : 1e-8, 0.5);
 }
 
-/* 200 problems of 1 to 400 rows in random order through one workspace: the bits of a new workspace each.
- * A second pass over the same problems takes no more memory. */
+/* 200 problems of 1 to 400 rows in random order through one workspace: the bits of a new workspace
+ * each. A second pass over the same problems takes no more memory. */
 START_TEST(sizes_grow_and_shrink) {
   enum { PROBLEMS = 200 };
   rng r = {230};
@@ -923,7 +942,7 @@ START_TEST(sizes_grow_and_shrink) {
 }
 END_TEST
 
-/* ---- reuse=1 --------------------------------------------------------------------------------------- */
+/* ---- reuse=1 --------------------------------------------------------------------------------- */
 
 /* Factorizations of a sequence of problems with and without reuse. */
 typedef struct tally {
@@ -957,7 +976,8 @@ static void tally_solve(tally *t, instance *p, lcplug_matrix matrix) {
 static const wall_size reuse_sizes[] = {{1, 2, 4}, {3, 3, 4}, {4, 5, 4}, {2, 20, 3}};
 enum { REUSE_SIZES = sizeof reuse_sizes / sizeof *reuse_sizes };
 
-/* The right sides drift as in a running simulation: fewer factorizations than from the start each time. */
+/* The right sides drift as in a running simulation: fewer factorizations than from the start each
+ * time. */
 START_TEST(reuse_helps_when_little_changes) {
   rng r = {240 + (uint64_t)_i};
   instance *p = wall_of(&r, reuse_sizes[_i], 1e-3, 0.5);
@@ -966,15 +986,16 @@ START_TEST(reuse_helps_when_little_changes) {
     tally_solve(&t, p, LCPLUG_MATRIX_AUTO);
     for (int i = 0; i < p->n; i++) p->b[i] += 1e-3 * rng_between(&r, -1, 1);
   }
-  ck_assert_msg(t.factorizations[1] < 0.9 * t.factorizations[0], "n = %d: %d with reuse, %d without", p->n,
-                t.factorizations[1], t.factorizations[0]);
+  ck_assert_msg(t.factorizations[1] < 0.9 * t.factorizations[0],
+                "n = %d: %d with reuse, %d without", p->n, t.factorizations[1],
+                t.factorizations[0]);
   tally_free(&t);
   instance_free(p);
 }
 END_TEST
 
-/* Problems of one shape that have nothing to do with each other: the last active set is no help, and must
- * not cost much. */
+/* Problems of one shape that have nothing to do with each other: the last active set is no help,
+ * and must not cost much. */
 START_TEST(reuse_costs_little_when_all_changes) {
   rng r = {250 + (uint64_t)_i};
   tally t = tally_create();
@@ -991,7 +1012,8 @@ START_TEST(reuse_costs_little_when_all_changes) {
 }
 END_TEST
 
-/* The same rows with other bounds: what sat at a bound last time has none now, and the other way round. */
+/* The same rows with other bounds: what sat at a bound last time has none now, and the other way
+ * round. */
 START_TEST(reuse_survives_bounds_that_vanish) {
   rng r = {260 + (uint64_t)_i};
   tally t = tally_create();
@@ -1019,7 +1041,8 @@ static void solve_sequence(instance *const *p, int count) {
   lcplug_workspace_free(workspace);
 }
 
-/* Frees memory that is full of `value`: what a later malloc of this size, two places a row, may get. */
+/* Frees memory that is full of `value`: what a later malloc of this size, two places a row, may
+ * get. */
 static void leave_behind(size_t size, unsigned char value) {
   unsigned char volatile *piece[7];
   for (int k = 0; k < 7; k++) {
@@ -1030,8 +1053,8 @@ static void leave_behind(size_t size, unsigned char value) {
   for (int k = 0; k < 7; k++) free((void *)piece[k]);
 }
 
-/* With reuse an answer may depend on the ones before, but on nothing else: the same sequence twice, same
- * bits, whatever lies in fresh memory. */
+/* With reuse an answer may depend on the ones before, but on nothing else: the same sequence twice,
+ * same bits, whatever lies in fresh memory. */
 START_TEST(reuse_repeats_itself) {
   enum { STEPS = 20 };
   rng r = {270 + (uint64_t)_i};
@@ -1071,7 +1094,7 @@ START_TEST(default_forgets) {
 }
 END_TEST
 
-/* ---- threads --------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, SHARED = 8 };
 
@@ -1127,7 +1150,7 @@ START_TEST(same_bits_in_threads) {
 }
 END_TEST
 
-/* ---- limits and guesses ---------------------------------------------------------------------------- */
+/* ---- limits and guesses ---------------------------------------------------------------------- */
 
 static double jump; /* seconds that the clock gains with every reading */
 static long readings;
@@ -1139,8 +1162,8 @@ int clock_gettime(clockid_t id, struct timespec *t) {
   return failed;
 }
 
-/* Every look at the clock sees 10 s more than the last.  A limit of 10 s k is noticed at the next look, in
- * either stage and either method; the best so far comes back. */
+/* Every look at the clock sees 10 s more than the last.  A limit of 10 s k is noticed at the next
+ * look, in either stage and either method; the best so far comes back. */
 START_TEST(time_limit_is_kept) {
   rng r = {300};
   instance *p = wall(&r, 5, 10, 4, _i ? 0.0 : 1e-6, 0.5), *q = instance_copy(p);
@@ -1188,8 +1211,9 @@ START_TEST(time_limit_in_earnest) {
 }
 END_TEST
 
-/* Who asks for less gets it no later, and gets what he asked for.  Without friction, where the path is the
- * same up to the point where it ends; the last of the tolerances saves something somewhere. */
+/* Who asks for less gets it no later, and gets what he asked for.  Without friction, where the path
+ * is the same up to the point where it ends; the last of the tolerances saves something somewhere.
+ */
 START_TEST(a_larger_tolerance_stops_earlier) {
   const double tolerances[] = {1e-10, 1e-6, 1e-3, 0.3};
   rng r = {310};
@@ -1241,7 +1265,8 @@ START_TEST(guesses_do_not_change_the_answer) {
 }
 END_TEST
 
-/* Forces that no double can hold: b / A overflows.  What comes back is finite, and not called solved. */
+/* Forces that no double can hold: b / A overflows.  What comes back is finite, and not called
+ * solved. */
 START_TEST(forces_beyond_double) {
   for (int n = 1; n <= 20; n += n == 1 ? 2 : 17) {
     for (int kind = 0; kind < 3; kind++) {
@@ -1256,10 +1281,11 @@ START_TEST(forces_beyond_double) {
         lcplug_settings s = public_settings(k);
         lcplug_info info = solve_from(p, NULL, &s);
         for (int i = 0; i < n; i++)
-          ck_assert_msg(isfinite(p->x[i]) && isfinite(p->w[i]), "n = %d, kind %d, setting %d: x %g, w %g",
-                        n, kind, k, p->x[i], p->w[i]);
+          ck_assert_msg(isfinite(p->x[i]) && isfinite(p->w[i]),
+                        "n = %d, kind %d, setting %d: x %g, w %g", n, kind, k, p->x[i], p->w[i]);
         ck_assert_msg(info.status != LCPLUG_SOLVED || info.residual <= 1e-6,
-                      "n = %d, kind %d, setting %d: residual %g called solved", n, kind, k, info.residual);
+                      "n = %d, kind %d, setting %d: residual %g called solved", n, kind, k,
+                      info.residual);
       }
       instance_free(p);
     }
@@ -1267,9 +1293,10 @@ START_TEST(forces_beyond_double) {
 }
 END_TEST
 
-/* ---- memory, and problems from files --------------------------------------------------------------- */
+/* ---- memory, and problems from files --------------------------------------------------------- */
 
-/* 1500 rows of contacts: the workspace holds the nonzeros and their factor, nothing of 18 MB twice. */
+/* 1500 rows of contacts: the workspace holds the nonzeros and their factor, nothing of 18 MB twice.
+ */
 START_TEST(memory_follows_the_nonzeros) {
   rng r = {330};
   instance *p = wall(&r, 10, 10, 5, 1e-6, 0.5);
@@ -1285,8 +1312,8 @@ START_TEST(memory_follows_the_nonzeros) {
 }
 END_TEST
 
-/* Problems that once were not solved, from tests/data.  Forces of 1e11 leave a residual of 1e-7 by rounding
- * alone; no digit is asked for that a double has not got. */
+/* Problems that once were not solved, from tests/data.  Forces of 1e11 leave a residual of 1e-7 by
+ * rounding alone; no digit is asked for that a double has not got. */
 START_TEST(captured_problems_are_solved) {
   const char *const names[] = {"interior-point-circles.lcp", "hard/forces-of-1e11.lcp",
                                "hard/wall-cfm-0.lcp"};
@@ -1304,8 +1331,8 @@ START_TEST(captured_problems_are_solved) {
     lcplug_info info = solve_problem(workspace, &record->problem, p, &s);
     ck_assert_msg(info.status == LCPLUG_SOLVED, "%s, setting %d: %s, residual %g", names[_i], k,
                   lcplug_status_text(info.status), info.residual);
-    ck_assert(!lcplug_residual(workspace, &record->problem, s.friction, p->x, 1, p->used_lo, p->used_hi, 1,
-                               &judged));
+    ck_assert(!lcplug_residual(workspace, &record->problem, s.friction, p->x, 1, p->used_lo,
+                               p->used_hi, 1, &judged));
     ck_assert_msg(judged <= most[_i], "%s, setting %d: residual %g", names[_i], k, judged);
   }
   lcplug_workspace_free(workspace);
@@ -1314,7 +1341,7 @@ START_TEST(captured_problems_are_solved) {
 }
 END_TEST
 
-/* ---- the suite ------------------------------------------------------------------------------------- */
+/* ---- the suite ------------------------------------------------------------------------------- */
 
 static void add_degenerate(TCase *tests) {
   tcase_add_loop_test(tests, redundant_contacts, 0, 6);

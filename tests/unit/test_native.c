@@ -75,7 +75,8 @@ static native *native_create(rng *r, int bodies, int groups) {
 }
 
 /* One more row on two bodies (-1: none), and on `sparse` articulated coordinates. */
-static int add_row(native *t, rng *r, int first, int second, int sparse, double lo, double hi, int findex) {
+static int add_row(native *t, rng *r, int first, int second, int sparse, double lo, double hi,
+                   int findex) {
   int row = t->s.rows++, end = t->sparse_begin[row], coordinates = t->group_begin[t->s.groups];
   ck_assert_int_lt(row, MOST_ROWS);
   t->body[2 * row] = first, t->body[2 * row + 1] = second;
@@ -90,7 +91,9 @@ static int add_row(native *t, rng *r, int first, int second, int sparse, double 
   return row;
 }
 
-static int any_body(const native *t, rng *r) { return t->s.bodies ? rng_below(r, t->s.bodies + 1) - 1 : -1; }
+static int any_body(const native *t, rng *r) {
+  return t->s.bodies ? rng_below(r, t->s.bodies + 1) - 1 : -1;
+}
 
 /* Makes the three rows from `normal` on those of a contact with a frame and levers. */
 static void frame_rows(native *t, rng *r, int normal) {
@@ -120,7 +123,8 @@ static native *native_random(rng *r, int bodies, int groups, int contacts, int j
   for (int k = 0; k < joints; k++) {
     int first = any_body(t, r), second = any_body(t, r), rows = 1 + rng_below(r, 6);
     for (int i = 0; i < rows; i++)
-      add_row(t, r, first, second, rng_below(r, 3) ? 0 : 2, k % 3 ? -INFINITY : -0.3, k % 3 ? INFINITY : 0.5, -1);
+      add_row(t, r, first, second, rng_below(r, 3) ? 0 : 2, k % 3 ? -INFINITY : -0.3,
+              k % 3 ? INFINITY : 0.5, -1);
   }
   for (int k = 0; k < contacts; k++) add_contact(t, r, groups ? rng_below(r, 3) : 0);
   return t;
@@ -142,7 +146,8 @@ static void inverse_mass(const native *t, const double *f, double *y) {
     for (int i = 0; i < 3; i++) {
       y[6 * k + i] = t->mass[k] * f[6 * k + i];
       y[6 * k + 3 + i] = 0.0;
-      for (int j = 0; j < 3; j++) y[6 * k + 3 + i] += t->inertia[9 * k + 3 * i + j] * f[6 * k + 3 + j];
+      for (int j = 0; j < 3; j++)
+        y[6 * k + 3 + i] += t->inertia[9 * k + 3 * i + j] * f[6 * k + 3 + j];
     }
   const double *mass = t->group_mass;
   for (int g = 0; g < t->s.groups; g++) {
@@ -169,12 +174,14 @@ static long double row_dot(const native *t, int row, const double *v) {
 /* All of A, row-major. */
 static double *reference_matrix(const native *t) {
   int n = t->s.rows, size = lcplug_system_coordinates(&t->s);
-  double *A = calloc((size_t)n * (size_t)n + 1, sizeof *A), *row = calloc((size_t)size + 1, sizeof *row);
+  double *A = calloc((size_t)n * (size_t)n + 1, sizeof *A),
+         *row = calloc((size_t)size + 1, sizeof *row);
   double *pushed = calloc((size_t)size + 1, sizeof *pushed);
   for (int i = 0; i < n; i++) {
     spread_row(t, i, row);
     inverse_mass(t, row, pushed);
-    for (int k = 0; k < n; k++) A[i * n + k] = (double)(row_dot(t, k, pushed) + (i == k ? t->cfm[i] : 0.0));
+    for (int k = 0; k < n; k++)
+      A[i * n + k] = (double)(row_dot(t, k, pushed) + (i == k ? t->cfm[i] : 0.0));
   }
   free(row);
   free(pushed);
@@ -188,11 +195,12 @@ static lcplug_problem dense_problem(const native *t, const double *A) {
   return p;
 }
 
-/* ---- A ------------------------------------------------------------------------------------------- */
+/* ---- A --------------------------------------------------------------------------------------- */
 
 static native *system_number(int number) {
   rng r = {(uint64_t)number};
-  return native_random(&r, number % 7 == 6 ? 0 : 1 + rng_below(&r, 12), number % 3, 6 + number % 5, number % 4);
+  return native_random(&r, number % 7 == 6 ? 0 : 1 + rng_below(&r, 12), number % 3, 6 + number % 5,
+                       number % 4);
 }
 
 /* The matrix, products with it, and the right side and the velocities that go with it. */
@@ -226,7 +234,8 @@ START_TEST(velocities_agree_with_the_right_side) {
   native *t = system_number(_i);
   rng r = {2000u + (uint64_t)_i};
   int n = t->s.rows, size = lcplug_system_coordinates(&t->s);
-  double v[6 * MOST_BODIES + 100], f[6 * MOST_BODIES + 100], after[6 * MOST_BODIES + 100], j[6 * MOST_BODIES + 100];
+  double v[6 * MOST_BODIES + 100], f[6 * MOST_BODIES + 100], after[6 * MOST_BODIES + 100],
+      j[6 * MOST_BODIES + 100];
   double x[MOST_ROWS], bias[MOST_ROWS], b[MOST_ROWS], Ax[MOST_ROWS];
   for (int c = 0; c < size; c++) v[c] = rng_between(&r, -1, 1), f[c] = rng_between(&r, -1, 1);
   for (int i = 0; i < n; i++) x[i] = rng_between(&r, -1, 1), bias[i] = rng_between(&r, -1, 1);
@@ -247,7 +256,8 @@ START_TEST(velocities_agree_with_the_right_side) {
 }
 END_TEST
 
-/* The operator's table in the solver's order: diagonal, blocks of it, and a state that follows x. */
+/* The operator's table in the solver's order: diagonal, blocks of it, and a state that follows x.
+ */
 START_TEST(operator_table_is_right) {
   native *t = system_number(_i);
   rng r = {3000u + (uint64_t)_i};
@@ -293,18 +303,30 @@ START_TEST(operator_table_is_right) {
 }
 END_TEST
 
-/* What a few sweeps and a gradient step make of x and of the velocities, with one table of kernels. */
-static void run_kernels(const lane_kernels *kernels, const lane_model *lm, int coulomb, double *x, double *state,
-                        double *numbers, lcplug_workspace *workspace) {
+/* What a few sweeps and a gradient step make of x and of the velocities, with one table of kernels.
+ */
+static void run_kernels(const lane_kernels *kernels, const lane_model *lm, int coulomb, double *x,
+                        double *state, double *numbers, lcplug_workspace *workspace) {
   const jacobian *j = lm->j;
   size_t elements = lcplug_lane_elements(j), size = lcplug_lane_state_size(j);
   double *Ax = TAKE(workspace, double, 3 * elements), *momentum = TAKE(workspace, double, 3 * size);
-  double *shift = TAKE(workspace, double, j->groups * LANES);
+  double *shift = TAKE(workspace, double, j->groups *LANES);
   memset(shift, 0, (size_t)j->groups * LANES * sizeof *shift);
   memset(Ax, 0, 3 * elements * sizeof *Ax);
   memset(momentum, 0, 3 * size * sizeof *momentum);
-  lane_run run = {.j = j, .lm = lm, .state = state, .momentum = momentum, .after = state, .x = x, .Ax = Ax,
-                  .omega = 1.1, .coulomb = coulomb, .shift = shift, .beta = 0.3, .lipschitz_inverse = 0.3, .follow = 0.5};
+  lane_run run = {.j = j,
+                  .lm = lm,
+                  .state = state,
+                  .momentum = momentum,
+                  .after = state,
+                  .x = x,
+                  .Ax = Ax,
+                  .omega = 1.1,
+                  .coulomb = coulomb,
+                  .shift = shift,
+                  .beta = 0.3,
+                  .lipschitz_inverse = 0.3,
+                  .follow = 0.5};
   memset(state, 0, size * sizeof *state);
   lcplug_lanes_by_phases(&run, kernels->scatter, 0);
   kernels->settle(&run, 0, j->nodes, 0);
@@ -335,7 +357,8 @@ START_TEST(kernels_agree_to_the_bit) {
   linop op;
   model m;
   lane_model lm;
-  ck_assert(!lcplug_layout_build(&l, &p, workspace) && !lcplug_lanes_build(&j, &t->s, &l, workspace));
+  ck_assert(!lcplug_layout_build(&l, &p, workspace) &&
+            !lcplug_lanes_build(&j, &t->s, &l, workspace));
   lcplug_operator_jacobian(&op, &j);
   ck_assert(!lcplug_model_build(&m, &l, &op, stages[_i % 3], NULL, workspace));
   size_t elements = lcplug_lane_elements(&j), size = lcplug_lane_state_size(&j);
@@ -347,8 +370,10 @@ START_TEST(kernels_agree_to_the_bit) {
     x[k] = lcplug_take(workspace, elements, sizeof(double));
     state[k] = lcplug_take(workspace, size, sizeof(double));
     memset(x[k], 0, elements * sizeof(double));
-    ck_assert(!lcplug_lane_model_build(&lm, &j, &m, workspace)); /* steps move bounds of coupled rows */
-    run_kernels(lcplug_lane_kernels_number(k), &lm, m.coulomb, x[k], state[k], numbers[k], workspace);
+    ck_assert(
+        !lcplug_lane_model_build(&lm, &j, &m, workspace)); /* steps move bounds of coupled rows */
+    run_kernels(lcplug_lane_kernels_number(k), &lm, m.coulomb, x[k], state[k], numbers[k],
+                workspace);
     ck_assert_mem_eq(x[0], x[k], elements * sizeof(double));
     ck_assert_mem_eq(state[0], state[k], size * sizeof(double));
     ck_assert_mem_eq(numbers[0], numbers[k], sizeof numbers[0]);
@@ -358,10 +383,11 @@ START_TEST(kernels_agree_to_the_bit) {
 }
 END_TEST
 
-/* ---- solvers --------------------------------------------------------------------------------------- */
+/* ---- solvers --------------------------------------------------------------------------------- */
 
 /* A solve must report the residual that the dense path finds for its x and bounds. */
-static lcplug_info solve_and_judge(const native *t, const lcplug_settings *settings, double *x, double *w) {
+static lcplug_info solve_and_judge(const native *t, const lcplug_settings *settings, double *x,
+                                   double *w) {
   int n = t->s.rows;
   double lo[MOST_ROWS], hi[MOST_ROWS], residual;
   lcplug_workspace *workspace = lcplug_workspace_create();
@@ -371,9 +397,12 @@ static lcplug_info solve_and_judge(const native *t, const lcplug_settings *setti
   for (int i = 0; i < n; i++) ck_assert(isfinite(x[i]) && isfinite(w[i]));
   double *A = reference_matrix(t);
   lcplug_problem p = dense_problem(t, A);
-  ck_assert_int_eq(lcplug_residual(workspace, &p, settings->friction, x, 1, lo, hi, 1, &residual), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_residual(workspace, &p, settings->friction, x, 1, lo, hi, 1, &residual),
+                   LCPLUG_OK);
   ck_assert_double_eq_tol(residual, info.residual, 1e-9);
-  ck_assert_int_eq(lcplug_system_residual(workspace, &t->s, settings->friction, x, lo, hi, &residual), LCPLUG_OK);
+  ck_assert_int_eq(
+      lcplug_system_residual(workspace, &t->s, settings->friction, x, lo, hi, &residual),
+      LCPLUG_OK);
   ck_assert_double_eq_tol(residual, info.residual, 1e-12);
   free(A);
   lcplug_workspace_free(workspace);
@@ -388,7 +417,8 @@ START_TEST(sweeps_and_gradients_reach_the_answer) {
     double x[MOST_ROWS], w[MOST_ROWS];
     for (int friction = 0; friction <= LCPLUG_FRICTION_COULOMB; friction++)
       for (int way = 0; way < 5; way++) {
-        lcplug_settings s = settings_for(way == 4 ? LCPLUG_APGD : LCPLUG_PGS, (lcplug_friction)friction);
+        lcplug_settings s =
+            settings_for(way == 4 ? LCPLUG_APGD : LCPLUG_PGS, (lcplug_friction)friction);
         /* Pyramids and Coulomb's law are no minimum of anything: neither gradients nor steps beyond
          * the mark must settle on rows as random as these; the residual then says so. */
         int convex = friction == LCPLUG_FRICTION_ODE || friction == LCPLUG_FRICTION_CONE;
@@ -399,7 +429,8 @@ START_TEST(sweeps_and_gradients_reach_the_answer) {
         if (way == 3) s.omega = 0.8;
         lcplug_info info = solve_and_judge(t, &s, x, w);
         ck_assert_msg(info.status == LCPLUG_SOLVED || (may_miss && info.residual < 1.0),
-                      "system %d friction %d way %d: residual %g", 100 * _i + number, friction, way, info.residual);
+                      "system %d friction %d way %d: residual %g", 100 * _i + number, friction, way,
+                      info.residual);
         ck_assert_int_eq(info.matrix, LCPLUG_MATRIX_JACOBIAN);
       }
     lcplug_settings s = settings_for(LCPLUG_PGS, LCPLUG_FRICTION_CONE);
@@ -461,7 +492,7 @@ START_TEST(a_body_may_have_any_number_of_contacts) {
 }
 END_TEST
 
-/* ---- threads, repeatability, budgets ------------------------------------------------------------------ */
+/* ---- threads, repeatability, budgets --------------------------------------------------------- */
 
 /* A pile's graph: body k on bodies a few numbers below. */
 static native *pile(rng *r, int bodies) {
@@ -469,11 +500,13 @@ static native *pile(rng *r, int bodies) {
   for (int k = 0; k < bodies; k++) t->mass[k] = 1.0;
   for (int k = 0; k < bodies; k++)
     for (int c = 0; c < 2; c++) {
-      int below = k - 1 - rng_below(r, 6), normal = add_row(t, r, k, below < 0 ? -1 : below, k % 20 == 0, 0.0, INFINITY, -1);
+      int below = k - 1 - rng_below(r, 6),
+          normal = add_row(t, r, k, below < 0 ? -1 : below, k % 20 == 0, 0.0, INFINITY, -1);
       add_row(t, r, k, below < 0 ? -1 : below, 0, -0.5, 0.5, normal);
       if (k % 3) add_row(t, r, k, below < 0 ? -1 : below, 0, -0.5, k % 5 ? 0.5 : 0.3, normal);
       if (k % 3 && k % 4) frame_rows(t, r, normal);
-      for (int roll = 0; k % 7 == 0 && roll < 2; roll++) add_row(t, r, k, below < 0 ? -1 : below, 0, -0.1, 0.1, normal);
+      for (int roll = 0; k % 7 == 0 && roll < 2; roll++)
+        add_row(t, r, k, below < 0 ? -1 : below, 0, -0.1, 0.1, normal);
     }
   for (int k = 0; k + 1 < bodies; k += 9)
     for (int i = 0; i < 3; i++) add_row(t, r, k, k + 1, 0, -INFINITY, INFINITY, -1);
@@ -489,7 +522,8 @@ START_TEST(threads_change_no_bit) {
     for (int gradient = 0; gradient < 2; gradient++) {
       double x[4][MOST_ROWS];
       for (int threads = 1; threads <= (FEWER > 1 ? 2 : 4); threads++) {
-        lcplug_settings s = settings_for(gradient ? LCPLUG_APGD : LCPLUG_PGS, (lcplug_friction)friction);
+        lcplug_settings s =
+            settings_for(gradient ? LCPLUG_APGD : LCPLUG_PGS, (lcplug_friction)friction);
         lcplug_workspace *workspace = lcplug_workspace_create();
         lcplug_team *team = lcplug_team_create(threads);
         ck_assert_ptr_nonnull(team);
@@ -544,7 +578,8 @@ START_TEST(contacts_take_few_bytes) {
     int first = k / 5, second = first - 1 - rng_below(&r, 40), normal = t->s.rows;
     t->mass[first] = 1.0;
     for (int i = 0; i < 3; i++)
-      add_row(t, &r, first, second < 0 ? -1 : second, 0, i ? -0.5 : 0.0, i ? 0.5 : INFINITY, i ? normal : -1);
+      add_row(t, &r, first, second < 0 ? -1 : second, 0, i ? -0.5 : 0.0, i ? 0.5 : INFINITY,
+              i ? normal : -1);
     frame_rows(t, &r, normal);
   }
   for (int solver = LCPLUG_AUTO; solver <= LCPLUG_APGD; solver++) {
@@ -603,7 +638,7 @@ START_TEST(budgets_are_kept) {
 }
 END_TEST
 
-/* ---- warm starts --------------------------------------------------------------------------------------- */
+/* ---- warm starts ----------------------------------------------------------------------------- */
 
 /* The answer as a guess ends at once, and one that is wrong in places still helps. */
 START_TEST(a_guess_saves_sweeps) {
@@ -633,7 +668,8 @@ START_TEST(impulses_follow_their_contacts) {
   int32_t first_before[] = {0, 3, 4}, count_before[] = {3, 1, 3};
   int32_t first[] = {0, 1, 4}, count[] = {1, 3, 3};
   double x[] = {50, 51, 52, 70, 90, 91, 92}, x0[8], expected[8] = {90, 0, 0, 0, 70, 0, 0, 0};
-  lcplug_row_items before = {3, key_before, first_before, count_before}, now = {3, key, first, count};
+  lcplug_row_items before = {3, key_before, first_before, count_before},
+                   now = {3, key, first, count};
   lcplug_row_items none = {0, NULL, NULL, NULL};
   lcplug_workspace *workspace = lcplug_workspace_create();
   ck_assert_int_eq(lcplug_warm_start(workspace, &before, x, &now, 8, x0), LCPLUG_OK);
@@ -657,7 +693,8 @@ START_TEST(every_key_is_found) {
   static uint64_t key[ITEMS];
   static int32_t first[ITEMS], count[ITEMS];
   static double x[ITEMS], x0[ITEMS];
-  for (int k = 0; k < ITEMS; k++) key[k] = (uint64_t)(k / 2) << (k % 2 ? 40 : 3), first[k] = k, count[k] = 1, x[k] = k;
+  for (int k = 0; k < ITEMS; k++)
+    key[k] = (uint64_t)(k / 2) << (k % 2 ? 40 : 3), first[k] = k, count[k] = 1, x[k] = k;
   key[1] = 1; /* 0 is taken */
   lcplug_row_items items = {ITEMS, key, first, count};
   lcplug_workspace *workspace = lcplug_workspace_create();
@@ -667,7 +704,7 @@ START_TEST(every_key_is_found) {
 }
 END_TEST
 
-/* ---- bad input ----------------------------------------------------------------------------------------- */
+/* ---- bad input ------------------------------------------------------------------------------- */
 
 typedef void spoil(native *t);
 static void bad_size(native *t) { t->s.size--; }
@@ -705,18 +742,30 @@ static const struct {
   spoil *spoil;
   lcplug_error error;
 } spoils[] = {
-    {bad_size, LCPLUG_ERROR_ARGUMENT},       {bad_version, LCPLUG_ERROR_ARGUMENT},
-    {bad_rows, LCPLUG_ERROR_SIZE},           {bad_bodies, LCPLUG_ERROR_SIZE},
-    {no_mass, LCPLUG_ERROR_ARGUMENT},        {negative_mass, LCPLUG_ERROR_MASS},
-    {nan_mass, LCPLUG_ERROR_NOT_FINITE},     {skew_inertia, LCPLUG_ERROR_MASS},
-    {indefinite_inertia, LCPLUG_ERROR_MASS}, {skew_group, LCPLUG_ERROR_MASS},
-    {indefinite_group, LCPLUG_ERROR_MASS},   {bad_group_begin, LCPLUG_ERROR_SIZE},
-    {no_such_body, LCPLUG_ERROR_BODY},       {body_below_the_world, LCPLUG_ERROR_BODY},
-    {no_jacobian, LCPLUG_ERROR_ARGUMENT},    {nan_row, LCPLUG_ERROR_NOT_FINITE},
-    {no_such_coordinate, LCPLUG_ERROR_BODY}, {falling_sparse, LCPLUG_ERROR_SIZE},
-    {infinite_sparse, LCPLUG_ERROR_NOT_FINITE}, {negative_cfm, LCPLUG_ERROR_DIAGONAL},
-    {nan_cfm, LCPLUG_ERROR_NOT_FINITE},      {no_b, LCPLUG_ERROR_ARGUMENT},
-    {nan_b, LCPLUG_ERROR_NOT_FINITE},        {crossed_bounds, LCPLUG_ERROR_BOUNDS},
+    {bad_size, LCPLUG_ERROR_ARGUMENT},
+    {bad_version, LCPLUG_ERROR_ARGUMENT},
+    {bad_rows, LCPLUG_ERROR_SIZE},
+    {bad_bodies, LCPLUG_ERROR_SIZE},
+    {no_mass, LCPLUG_ERROR_ARGUMENT},
+    {negative_mass, LCPLUG_ERROR_MASS},
+    {nan_mass, LCPLUG_ERROR_NOT_FINITE},
+    {skew_inertia, LCPLUG_ERROR_MASS},
+    {indefinite_inertia, LCPLUG_ERROR_MASS},
+    {skew_group, LCPLUG_ERROR_MASS},
+    {indefinite_group, LCPLUG_ERROR_MASS},
+    {bad_group_begin, LCPLUG_ERROR_SIZE},
+    {no_such_body, LCPLUG_ERROR_BODY},
+    {body_below_the_world, LCPLUG_ERROR_BODY},
+    {no_jacobian, LCPLUG_ERROR_ARGUMENT},
+    {nan_row, LCPLUG_ERROR_NOT_FINITE},
+    {no_such_coordinate, LCPLUG_ERROR_BODY},
+    {falling_sparse, LCPLUG_ERROR_SIZE},
+    {infinite_sparse, LCPLUG_ERROR_NOT_FINITE},
+    {negative_cfm, LCPLUG_ERROR_DIAGONAL},
+    {nan_cfm, LCPLUG_ERROR_NOT_FINITE},
+    {no_b, LCPLUG_ERROR_ARGUMENT},
+    {nan_b, LCPLUG_ERROR_NOT_FINITE},
+    {crossed_bounds, LCPLUG_ERROR_BOUNDS},
     {bad_findex, LCPLUG_ERROR_FINDEX},
 };
 enum { SPOILS = sizeof spoils / sizeof spoils[0] };
@@ -752,18 +801,24 @@ START_TEST(missing_arguments_are_refused) {
   lcplug_solution solution = {0};
   double number;
   lcplug_info info;
-  ck_assert_int_eq(lcplug_system_solve(workspace, &s, &settings, &solution, &info), LCPLUG_OK); /* of nothing */
+  ck_assert_int_eq(lcplug_system_solve(workspace, &s, &settings, &solution, &info),
+                   LCPLUG_OK); /* of nothing */
   ck_assert_int_eq(info.status, LCPLUG_SOLVED);
-  ck_assert_int_eq(lcplug_system_solve(NULL, &s, &settings, &solution, &info), LCPLUG_ERROR_ARGUMENT);
-  ck_assert_int_eq(lcplug_system_solve(workspace, NULL, &settings, &solution, &info), LCPLUG_ERROR_ARGUMENT);
-  ck_assert_int_eq(lcplug_system_solve(workspace, &s, NULL, &solution, &info), LCPLUG_ERROR_ARGUMENT);
+  ck_assert_int_eq(lcplug_system_solve(NULL, &s, &settings, &solution, &info),
+                   LCPLUG_ERROR_ARGUMENT);
+  ck_assert_int_eq(lcplug_system_solve(workspace, NULL, &settings, &solution, &info),
+                   LCPLUG_ERROR_ARGUMENT);
+  ck_assert_int_eq(lcplug_system_solve(workspace, &s, NULL, &solution, &info),
+                   LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_system_check(NULL), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_system_coordinates(NULL), 0);
   s.rows = 1, s.b = &number;
-  ck_assert_int_eq(lcplug_system_solve(workspace, &s, &settings, &solution, &info), LCPLUG_ERROR_ARGUMENT);
+  ck_assert_int_eq(lcplug_system_solve(workspace, &s, &settings, &solution, &info),
+                   LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_system_apply(workspace, &s, NULL, &number), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_system_matrix(workspace, &s, &number, 0), LCPLUG_ERROR_SIZE);
-  ck_assert_int_eq(lcplug_system_right_side(&s, &number, NULL, NAN, NULL, &number), LCPLUG_ERROR_NOT_FINITE);
+  ck_assert_int_eq(lcplug_system_right_side(&s, &number, NULL, NAN, NULL, &number),
+                   LCPLUG_ERROR_NOT_FINITE);
   lcplug_workspace_free(workspace);
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* test_native_builders.c - rows from contacts and joints, and the motion of bodies.
  *
- * A row is right if it is the derivative of what it measures: errors are compared over a short motion
- * with what the rows say of its velocity. */
+ * A row is right if it is the derivative of what it measures: errors are compared over a short
+ * motion with what the rows say of its velocity. */
 #include <lcplug/native.h>
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,9 @@ static double length_of(const double *v, int n) {
   return sqrt(sum);
 }
 
-static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+static double dot3(const double *a, const double *b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
 
 static void random_pose(rng *r, lcplug_pose *p) {
   random_vector(r, p->position);
@@ -39,8 +41,10 @@ START_TEST(frames_are_right_handed) {
     ck_assert_double_eq_tol(length_of(t1, 3), 1.0, 1e-14);
     ck_assert_double_eq_tol(length_of(t2, 3), 1.0, 1e-14);
     ck_assert_double_eq_tol(dot3(n, t1), 0.0, 1e-14);
-    ck_assert_double_eq_tol(n[0] * (t1[1] * t2[2] - t1[2] * t2[1]) + n[1] * (t1[2] * t2[0] - t1[0] * t2[2]) +
-                                n[2] * (t1[0] * t2[1] - t1[1] * t2[0]), 1.0, 1e-13);
+    ck_assert_double_eq_tol(n[0] * (t1[1] * t2[2] - t1[2] * t2[1]) +
+                                n[1] * (t1[2] * t2[0] - t1[0] * t2[2]) +
+                                n[2] * (t1[0] * t2[1] - t1[1] * t2[0]),
+                            1.0, 1e-13);
   }
 }
 END_TEST
@@ -53,7 +57,8 @@ START_TEST(contact_rows_measure_relative_velocity) {
     random_vector(&r, n);
     double length = length_of(n, 3);
     for (int i = 0; i < 3; i++) n[i] /= length;
-    for (int s = 0; s < 2; s++) random_vector(&r, lever[s]), random_vector(&r, v[s]), random_vector(&r, v[s] + 3);
+    for (int s = 0; s < 2; s++)
+      random_vector(&r, lever[s]), random_vector(&r, v[s]), random_vector(&r, v[s] + 3);
     for (int i = 0; i < 3; i++) {
       int a = (i + 1) % 3, b = (i + 2) % 3;
       relative[i] = v[0][i] + v[0][3 + a] * lever[0][b] - v[0][3 + b] * lever[0][a] - v[1][i] -
@@ -71,7 +76,8 @@ START_TEST(contact_rows_measure_relative_velocity) {
 }
 END_TEST
 
-/* (error(h) - error(-h)) / 2h = J v, at poses where the joint is satisfied and a little off them. */
+/* (error(h) - error(-h)) / 2h = J v, at poses where the joint is satisfied and a little off them.
+ */
 START_TEST(joint_rows_are_derivatives) {
   lcplug_joint_kind kind = (lcplug_joint_kind)(_i % 4);
   rng r = {100u + (uint64_t)_i};
@@ -91,7 +97,9 @@ START_TEST(joint_rows_are_derivatives) {
     memcpy(moved, pose, sizeof pose);
     lcplug_move_bodies(2, moved, v, sign * h);
     double unread[72];
-    ck_assert_int_eq(lcplug_joint_rows(&joint, &moved[0], second_moved, unread, sign < 0 ? before : after), LCPLUG_OK);
+    ck_assert_int_eq(
+        lcplug_joint_rows(&joint, &moved[0], second_moved, unread, sign < 0 ? before : after),
+        LCPLUG_OK);
   }
   for (int i = 0; i < rows; i++) {
     double rate = 0.0;
@@ -140,10 +148,14 @@ START_TEST(joints_refuse_nonsense) {
   double point[3] = {0, 0, 0}, none[3] = {0, 0, 0}, J[72];
   lcplug_joint joint = {.kind = (lcplug_joint_kind)9};
   ck_assert_int_eq(lcplug_joint_row_count((lcplug_joint_kind)9), 0);
-  ck_assert_int_eq(lcplug_joint_at((lcplug_joint_kind)9, &pose, NULL, point, point, &joint), LCPLUG_ERROR_ARGUMENT);
-  ck_assert_int_eq(lcplug_joint_at(LCPLUG_JOINT_HINGE, &pose, NULL, point, none, &joint), LCPLUG_ERROR_ARGUMENT);
-  ck_assert_int_eq(lcplug_joint_at(LCPLUG_JOINT_HINGE, &pose, NULL, point, NULL, &joint), LCPLUG_ERROR_ARGUMENT);
-  ck_assert_int_eq(lcplug_joint_at(LCPLUG_JOINT_BALL, NULL, NULL, point, NULL, &joint), LCPLUG_ERROR_ARGUMENT);
+  ck_assert_int_eq(lcplug_joint_at((lcplug_joint_kind)9, &pose, NULL, point, point, &joint),
+                   LCPLUG_ERROR_ARGUMENT);
+  ck_assert_int_eq(lcplug_joint_at(LCPLUG_JOINT_HINGE, &pose, NULL, point, none, &joint),
+                   LCPLUG_ERROR_ARGUMENT);
+  ck_assert_int_eq(lcplug_joint_at(LCPLUG_JOINT_HINGE, &pose, NULL, point, NULL, &joint),
+                   LCPLUG_ERROR_ARGUMENT);
+  ck_assert_int_eq(lcplug_joint_at(LCPLUG_JOINT_BALL, NULL, NULL, point, NULL, &joint),
+                   LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_joint_rows(&joint, &pose, NULL, J, NULL), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_joint_at(LCPLUG_JOINT_BALL, &pose, NULL, point, NULL, &joint), LCPLUG_OK);
   ck_assert_int_eq(lcplug_joint_rows(&joint, &pose, NULL, J, NULL), LCPLUG_OK);

@@ -1,7 +1,7 @@
 /* test_operators.c - A seen through the dense and the sparse operator.
  *
- * Both must be the same symmetric matrix in the solver's row order, whatever order the caller's rows
- * have and however they fall into groups; what lies above the diagonal must never be read.  The
+ * Both must be the same symmetric matrix in the solver's row order, whatever order the caller's
+ * rows have and however they fall into groups; what lies above the diagonal must never be read. The
  * reference is the plain product, element by element, in long double. */
 #include "operator.h"
 
@@ -37,14 +37,17 @@ static void tear_down(built *t) {
   instance_free(t->p);
 }
 
-/* A random symmetric matrix, about `filled` of its elements not 0 (some of these -0.0 or denormal), with
- * rows bundled at random: up to six friction rows to a normal, in any order, some naming each other. */
+/* A random symmetric matrix, about `filled` of its elements not 0 (some of these -0.0 or denormal),
+ * with rows bundled at random: up to six friction rows to a normal, in any order, some naming each
+ * other. */
 static instance *random_sparse(rng *r, int n, double filled) {
   instance *p = instance_create(n);
   for (int i = 0; i < n; i++) {
     p->b[i] = rng_between(r, -1, 1);
     for (int j = 0; j <= i; j++) {
-      double value = rng_between(r, 0, 1) < filled ? rng_between(r, -1, 1) : rng_below(r, 2) ? 0.0 : -0.0;
+      double value = rng_between(r, 0, 1) < filled ? rng_between(r, -1, 1)
+                     : rng_below(r, 2)             ? 0.0
+                                                   : -0.0;
       if (rng_below(r, 50) == 0) value *= 1e-310;
       instance_set(p, i, j, i == j ? fabs(value) : value);
     }
@@ -78,7 +81,8 @@ static double product(const built *t, int i, const double *x, double *size) {
 static void check_product(const built *t, const double *x, const double *y, double slack) {
   for (int i = 0; i < t->l.n; i++) {
     double size, expected = product(t, i, x, &size);
-    ck_assert_msg(fabs(y[i] - expected) <= slack * size + 1e-300, "row %d: %.17g, not %.17g", i, y[i], expected);
+    ck_assert_msg(fabs(y[i] - expected) <= slack * size + 1e-300, "row %d: %.17g, not %.17g", i,
+                  y[i], expected);
   }
 }
 
@@ -92,7 +96,8 @@ static void check_diagonal(const built *t, const linop *op) {
       for (int rows = 1; rows <= 3 && start + rows <= end; rows++) {
         op->table->diagonal_block(op, start, rows, part);
         for (int i = 0; i < rows; i++)
-          for (int j = 0; j < rows; j++) ck_assert(part[i * rows + j] == element(t, start + i, start + j));
+          for (int j = 0; j < rows; j++)
+            ck_assert(part[i * rows + j] == element(t, start + i, start + j));
       }
   }
 }
@@ -104,12 +109,15 @@ static void check_state(const built *t, const linop *op, rng *r) {
   for (int i = 0; i < t->l.n; i++) x[i] = rng_between(r, -1, 1);
   op->table->state_begin(op, x, state);
   for (int change = 0; change < 30; change++) {
-    int g = rng_below(r, t->l.groups), first = t->l.group_first[g], length = t->l.group_first[g + 1] - first;
-    int offset = rng_below(r, length), rows = 1 + rng_below(r, length - offset < 3 ? length - offset : 3);
+    int g = rng_below(r, t->l.groups), first = t->l.group_first[g],
+        length = t->l.group_first[g + 1] - first;
+    int offset = rng_below(r, length),
+        rows = 1 + rng_below(r, length - offset < 3 ? length - offset : 3);
     for (int k = 0; k < rows; k++) x[first + offset + k] += dx[k] = rng_between(r, -1, 1);
     op->table->state_add(op, state, first + offset, rows, dx);
   }
-  for (int i = 0; i < t->l.n; i += 2) op->table->state_read(op, state, i, i + 1 < t->l.n ? 2 : 1, read + i);
+  for (int i = 0; i < t->l.n; i += 2)
+    op->table->state_read(op, state, i, i + 1 < t->l.n ? 2 : 1, read + i);
   for (int i = 0; i < t->l.n; i++) {
     double size, expected = product(t, i, x, &size);
     ck_assert_double_le(fabs(read[i] - expected), 1e-13 * (size + 30));
@@ -141,10 +149,13 @@ START_TEST(both_triangles_count) {
   for (int trial = 0; trial < 400; trial++) {
     int n = 1 + rng_below(&r, 60);
     double full[60 * 60], x[80], y[80], filled = trial % 4 ? 0.15 : 1.0;
-    built t = {.workspace = lcplug_workspace_create(), .p = random_sparse(&r, n, 1.0), .full = full};
+    built t = {
+        .workspace = lcplug_workspace_create(), .p = random_sparse(&r, n, 1.0), .full = full};
     lcplug_problem problem = instance_problem(t.p);
     for (int i = 0; i < n * n; i++)
-      full[i] = i % (n + 1) == 0 ? 1.0 : rng_between(&r, 0, 1) < filled ? rng_between(&r, -1, 1) : 0.0;
+      full[i] = i % (n + 1) == 0                 ? 1.0
+                : rng_between(&r, 0, 1) < filled ? rng_between(&r, -1, 1)
+                                                 : 0.0;
     problem.A = full, problem.stride = (size_t)n, problem.full = 1;
     ck_assert_int_eq(lcplug_layout_build(&t.l, &problem, t.workspace), LCPLUG_OK);
     ck_assert_int_eq(lcplug_scan_full(&t.lower, &problem, &t.l, t.workspace), LCPLUG_OK);
@@ -157,7 +168,8 @@ START_TEST(both_triangles_count) {
     }
     check_state(&t, &t.sparse, &r);
     full[rng_below(&r, n * n)] = NAN;
-    ck_assert_int_eq(lcplug_scan_full(&t.lower, &problem, &t.l, t.workspace), LCPLUG_ERROR_NOT_FINITE);
+    ck_assert_int_eq(lcplug_scan_full(&t.lower, &problem, &t.l, t.workspace),
+                     LCPLUG_ERROR_NOT_FINITE);
     tear_down(&t);
   }
 }
@@ -181,8 +193,8 @@ START_TEST(apply_leaves_nothing_behind) {
 }
 END_TEST
 
-/* Compressed rows: ascending columns, the diagonal last even when it is 0; every nonzero of the lower
- * triangle once, denormals too, and no zero of either sign. */
+/* Compressed rows: ascending columns, the diagonal last even when it is 0; every nonzero of the
+ * lower triangle once, denormals too, and no zero of either sign. */
 static void check_scan(const built *t) {
   const lower_triangle *a = &t->lower;
   size_t nonzeros = 0;
@@ -233,8 +245,9 @@ START_TEST(scan_finds_a_lone_nonzero_anywhere) {
 }
 END_TEST
 
-/* The layout itself: a permutation; each normal directly before its own friction rows, those that span
- * its cone first and in the caller's order; dead rows alone.  An order that is already so stays. */
+/* The layout itself: a permutation; each normal directly before its own friction rows, those that
+ * span its cone first and in the caller's order; dead rows alone.  An order that is already so
+ * stays. */
 START_TEST(layout_bundles_contacts) {
   rng r = {33};
   for (int trial = 0; trial < 400; trial++) {
@@ -255,7 +268,8 @@ START_TEST(layout_bundles_contacts) {
       }
       int cone = t.l.cone_rows[first];
       ck_assert(cone >= 1 && cone <= 3 && first + cone <= t.l.group_first[g + 1]);
-      for (int i = 1; i < cone; i++) ck_assert(t.l.hi[first + i] > 0.0 && t.l.hi[first + i] < INFINITY);
+      for (int i = 1; i < cone; i++)
+        ck_assert(t.l.hi[first + i] > 0.0 && t.l.hi[first + i] < INFINITY);
       if (cone == 3) ck_assert_int_lt(t.l.row[first + 1], t.l.row[first + 2]);
       if (cone > 1) ck_assert(t.p->lo[caller] == 0.0 && t.p->hi[caller] == INFINITY);
     }
