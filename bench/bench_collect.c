@@ -215,8 +215,8 @@ diff_problem *bench_problem_read(const char *path) {
   return p;
 }
 
-/* The size stands in the header: of a record at byte 16, in older captures right behind the magic.
- */
+/* The size stands in the header: of a record at byte 16, in older captures right behind the
+ * magic. */
 static int rows_of_file(const char *path) {
   unsigned char head[20] = {0};
   FILE *f = fopen(path, "rb");

@@ -50,8 +50,7 @@ static void *allocate(size_t size) {
   return memory;
 }
 
-/* ---- dWorldStep, judged where it asks its solver ------------------------------------------------
- */
+/* ---- dWorldStep, judged where it asks its solver --------------------------------------------- */
 
 static solver *next_solver;
 static int judging;
@@ -101,8 +100,7 @@ void SOLVER(void *arena, unsigned n, double *A, double *bx, double *w, unsigned 
   free(A_before), free(bx_before), free(lh_before), free(findex_before);
 }
 
-/* ---- dWorldQuickStep, judged by its contacts
- * ----------------------------------------------------- */
+/* ---- dWorldQuickStep, judged by its contacts ------------------------------------------------- */
 
 /* A contact and its three rows; what depends on the poses is taken before the step. */
 typedef struct contact {
@@ -214,8 +212,7 @@ static double quickstep_residual(void) {
   return unit > 0.0 ? worst / unit : worst;
 }
 
-/* ---- one entry
- * ----------------------------------------------------------------------------------- */
+/* ---- one entry ------------------------------------------------------------------------------- */
 
 typedef struct method {
   const char *name, *words;
@@ -325,8 +322,7 @@ static int print_entry(const char *name, const char *kind, int size, int steps) 
   return 0;
 }
 
-/* ---- the table
- * ----------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* Runs one entry in a process of its own, as the settings are read when the plug is loaded.  *peer:
  * the time of the scene's first entry, which the others are compared with. */

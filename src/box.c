@@ -349,8 +349,8 @@ static int take_vectors(box *p, lcplug_workspace *workspace) {
   return 1;
 }
 
-/* Room for the factor, and the rows and columns themselves; a box of all rows uses them in place.
- */
+/* Room for the factor, and the rows and columns themselves; a box of all rows uses them in
+ * place. */
 static int cut_dense(box *p, const double *A, size_t ld, int all, lcplug_workspace *workspace) {
   size_t rows = (size_t)p->rows, panel_ld = (size_t)lcplug_panel_pad(p->rows) + PANEL_PAD;
   p->matrix = &dense_matrix;

@@ -105,8 +105,8 @@ lcplug_error lcplug_box_of_dense(box *p, const double *A, size_t ld, const int *
 /* y = A x on all rows of the source. */
 void lcplug_box_source_apply(const box_source *s, const double *x, double *y);
 
-/* The natural residual of x on all rows of the source, lo <= x <= hi, and what it is a fraction of.
- */
+/* The natural residual of x on all rows of the source, lo <= x <= hi, and what it is a fraction
+ * of. */
 double lcplug_box_source_residual(const box_source *s, const double *lo, const double *hi,
                                   const double *x, const double *Ax, double unit);
 double lcplug_box_source_unit(const box_source *s, const double *lo, const double *hi);

@@ -2,8 +2,8 @@
  *
  * Every row measures a velocity of the first body against the second, in the world frame: a point's
  * velocity along d is v.d + omega.(r x d), r the lever from the centre of mass.  Errors are what
- * the rows are derivatives of, so that w = error' + bias, and a bias of error / h undoes the error.
- */
+ * the rows are derivatives of, so that w = error' + bias, and a bias of error / h undoes the
+ * error. */
 #include <math.h>
 #include <string.h>
 

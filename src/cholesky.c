@@ -180,8 +180,8 @@ int lcplug_cholesky_column_length(const cholesky *c, int place) {
   return length;
 }
 
-/* What is eliminated first is the column: a block is stored by the columns of its earlier cluster.
- */
+/* What is eliminated first is the column: a block is stored by the columns of its earlier
+ * cluster. */
 int lcplug_cholesky_column(const cholesky *c, int place, int *places, double *values) {
   int a = cluster_of(c, place), first = c->cluster_first[a], count = 0;
   size_t own = (size_t)(place - first), step = (size_t)(c->place_begin[a + 1] - c->place_begin[a]);

@@ -112,8 +112,8 @@ static inline int lcplug_panel_ld(int pivots, int below) {
 
 /* Orders the rows, finds the structure of the factor and loads the values.  Rows come in `groups`
  * groups of consecutive rows that share their neighbours, or nearly.  All memory is taken from the
- * workspace, here and nowhere else, enough for every subset.  LCPLUG_ERROR_MEMORY: c is unusable.
- */
+ * workspace, here and nowhere else, enough for every subset.  LCPLUG_ERROR_MEMORY: c is
+ * unusable. */
 lcplug_error lcplug_cholesky_analyze(cholesky *c, const lower_triangle *a, int groups,
                                      const int *group_first, lcplug_workspace *workspace);
 
@@ -146,8 +146,8 @@ void lcplug_fronts_forward(const cholesky *c, const double *factor, const double
 void lcplug_fronts_backward(const cholesky *c, const double *factor, const double *inverse,
                             double *y);
 
-/* Adds what the updates that wait for a supernode have for its panel, and what for the rows below.
- */
+/* Adds what the updates that wait for a supernode have for its panel, and what for the rows
+ * below. */
 void lcplug_front_add_to_panel(const cholesky *c, const supernode *s, int count,
                                const update *updates, double *panel);
 void lcplug_front_add_to_update(const cholesky *c, const supernode *s, int count,

@@ -131,8 +131,8 @@ static void list_rows(cluster_graph *graph, int groups, const int *group_first,
   begin[0] = 0;
 }
 
-/* Leaders stand for their clusters: those among a leader's neighbours are the cluster's neighbours.
- */
+/* Leaders stand for their clusters: those among a leader's neighbours are the cluster's
+ * neighbours. */
 static void link_clusters(cluster_graph *graph, const group_graph *fine, const int *cluster_of,
                           const int *leader) {
   int count = 0;

@@ -162,8 +162,8 @@ static lcplug_error list_below(cholesky *c, builder *m) {
 /* --- memory --- */
 
 /* Where A's elements are kept: the places of each cluster's columns, and the block of every pair.
- * A pair is met first from its earlier cluster; in the list of the later one it is then the next.
- */
+ * A pair is met first from its earlier cluster; in the list of the later one it is then the
+ * next. */
 static void place_blocks(cholesky *c, int *next) {
   int count = 0;
   size_t values = 0;

@@ -208,8 +208,8 @@ static void follow_normals(const layout *l, const double *x, double part, double
   }
 }
 
-/* The residual of x with the bounds that belong to its own normals, as one more iterate of `best`.
- */
+/* The residual of x with the bounds that belong to its own normals, as one more iterate of
+ * `best`. */
 static int observe_pyramid(exact *e, iteration *best, const double *x, double *Ax, double unit) {
   const layout *l = e->layout;
   for (int i = 0; i < l->n; i++)

@@ -1,8 +1,8 @@
 /* four.h - four doubles at a time; the compiler splits them where the processor takes fewer.
  *
  * For long loops over vectors that have room for a multiple of four elements, in functions that are
- * compiled for each instruction set in turn: without fused products all of them give the same bits.
- */
+ * compiled for each instruction set in turn: without fused products all of them give the same
+ * bits. */
 #ifndef LCPLUG_FOUR_H
 #define LCPLUG_FOUR_H
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Who asks for no more than this does not pay for more; who does gets this, if the last steps can.
- */
+/* Who asks for no more than this does not pay for more; who does gets this, if the last steps
+ * can. */
 static const double COARSE = 1e-8, POLISHED = 1e-13;
 enum { LAST_STEPS = 2 };
 

@@ -19,8 +19,8 @@ typedef struct iteration {
   double *x; /* best iterate; on entry the first guess */
 } iteration;
 
-/* Rounding excuses a residual up to here; forces so large that it would excuse more are no answer.
- */
+/* Rounding excuses a residual up to here; forces so large that it would excuse more are no
+ * answer. */
 #define ROUNDING_EXCUSES 1e-6
 
 /* Seconds on the monotonic clock. */
@@ -43,8 +43,8 @@ int lcplug_iteration_observe(iteration *it, const model *m, const double *x, con
 
 /* An answer that is right to 1e-8 lets bodies that touch part, a little, and engines that make
  * contacts on touch alone then lose them; on a slope they creep.  So methods that gain many digits
- * in a step take one or two more.  1: that is done, or would bring nothing that anybody asked for.
- */
+ * in a step take one or two more.  1: that is done, or would bring nothing that anybody asked
+ * for. */
 int lcplug_iteration_is_clean(const iteration *it, int last_steps);
 
 /* The solvers.  Each improves it->x.  Scratch from the workspace. */

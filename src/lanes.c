@@ -20,16 +20,16 @@ enum {
   ONE_BY_ONE = COLOURS, /* the colour of those who got none */
   KEY_SEGMENTS = 1 << 10,
   DIGIT = 1 << 10, /* of a key, for sorting: a key has two */
-  /* Nodes of a tile: few enough for a core's cache, and enough that most contacts stay within one.
-   */
+  /* Nodes of a tile: few enough for a core's cache, and enough that most contacts stay within
+   * one. */
   SMALLEST_TILE = 1 << 11,
   LARGEST_TILE = 1 << 13,
   TILES =
       8 /* that there are if their size allows; with fewer than half of them threads would starve */
 };
 
-/* Added to a block's diagonal before it is inverted, as a part of it: redundant rows are singular.
- */
+/* Added to a block's diagonal before it is inverted, as a part of it: redundant rows are
+ * singular. */
 static const double RIDGE = 1e-10;
 
 /* Of the largest element: by how much rows from a lever may differ from those that were given. */
@@ -108,8 +108,8 @@ static lcplug_error split_groups(builder *m) {
   return LCPLUG_OK;
 }
 
-/* The inverse mass of every node; velocities of articulated groups are scaled, so that theirs is 1.
- */
+/* The inverse mass of every node; velocities of articulated groups are scaled, so that theirs is
+ * 1. */
 static void fill_masses(jacobian *j) {
   memset(j->mass, 0, lcplug_lane_state_size(j) * sizeof *j->mass);
   int bodies = 0;
@@ -171,8 +171,8 @@ static void cross(const double *p, const double *q, double *out) {
 }
 
 /* The lever r whose cross products with the rows of a frame are `turn`, up to rounding: for rows f
- * that are unit vectors at right angles the sum of f x (r x f) is 2 r.  Returns 0 if there is none.
- */
+ * that are unit vectors at right angles the sum of f x (r x f) is 2 r.  Returns 0 if there is
+ * none. */
 static int find_lever(const double (*frame)[3], const double (*turn)[3], double *lever) {
   double part[3], largest = 0.0;
   for (int c = 0; c < 3; c++) lever[c] = 0.0;
@@ -349,8 +349,8 @@ static int tile_size(const builder *m) {
   return size > least ? size : least;
 }
 
-/* Whose turn is when: joints before contacts, and of these first the ones that lie within a tile.
- */
+/* Whose turn is when: joints before contacts, and of these first the ones that lie within a
+ * tile. */
 static void give_turns(builder *m) {
   int size = tile_size(m);
   m->tiles = m->j->nodes / size >= TILES / 2 ? m->j->nodes / size + 1 : 0;

@@ -1,7 +1,7 @@
 /* model.h - what a solver is given: A through its operator, b, and K as sets.
  *
- * A friction model is a way to turn friction rows into sets.  ODE's has two stages, the others one.
- */
+ * A friction model is a way to turn friction rows into sets.  ODE's has two stages, the others
+ * one. */
 #ifndef LCPLUG_MODEL_H
 #define LCPLUG_MODEL_H
 

@@ -12,8 +12,8 @@
  * and from there on exactly; where that fails the cone is followed further before the next try; the
  * path is followed by its length, around its bends; the best answer is pulled upon, less and less;
  * where A is singular that comes first, and once more at the end with another stiffness, whose path
- * has other bends.  A singular problem that pulls do not move has no answer, and is left at that.
- */
+ * has other bends.  A singular problem that pulls do not move has no answer, and is left at
+ * that. */
 #include "newton.h"
 
 #include <math.h>

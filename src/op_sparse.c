@@ -77,8 +77,8 @@ static void sparse_state_read(const linop *op, const double *state, int first, i
   memcpy(Ax, state + first, (size_t)rows * sizeof *Ax);
 }
 
-/* Column j of A is row j of its transpose: the block row of the changed group, read along its rows.
- */
+/* Column j of A is row j of its transpose: the block row of the changed group, read along its
+ * rows. */
 static void sparse_state_add(const linop *op, double *state, int first, int rows,
                              const double *dx) {
   int group = op->group_of[first], offset = first - op->layout->group_first[group];

@@ -267,8 +267,8 @@ static void move(path *p, double part, double log_eps) {
   p->now.eps *= exp(log_eps);
 }
 
-/* Newton's method for x and eps at once, across the tangent.  Returns the steps that it took, or 0.
- */
+/* Newton's method for x and eps at once, across the tangent.  Returns the steps that it took, or
+ * 0. */
 static int settle(path *p) {
   double before = INFINITY;
   for (int k = 1; k <= MOST_CORRECTIONS; k++) {

@@ -37,8 +37,8 @@ typedef struct pivoting {
  * 0: a pivot vanished, or there was no end to it. */
 int lcplug_pivoting(pivoting *p);
 
-/* The same for a table that already is that of the guess (see pivoting.c), with the diagonal of A.
- */
+/* The same for a table that already is that of the guess (see pivoting.c), with the diagonal of
+ * A. */
 int lcplug_pivoting_mend(pivoting *p);
 
 #endif

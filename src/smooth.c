@@ -44,8 +44,8 @@ static disc round_disc(double r, double radius, double eps) {
   return (disc){factor, factor * (1.0 - part * (0.5 + lean)), part * (1.0 - factor * (0.5 - lean))};
 }
 
-/* The same where friction has no limit: all or nothing, as the contact is closed or open; or all.
- */
+/* The same where friction has no limit: all or nothing, as the contact is closed or open; or
+ * all. */
 static disc all_or_nothing(double r, double pressed, double eps, int held) {
   if (held) return (disc){1.0, 1.0, 0.0};
   double ratio = pressed / eps, closed = 1.0 / (1.0 + 1.0 / (ratio * ratio));

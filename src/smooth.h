@@ -63,8 +63,8 @@ void lcplug_smoothing_drift(const smoothing *s, double eps, const double *x, con
 void lcplug_smoothing_follow_slip(smoothing *s, const double *Ax);
 void lcplug_smoothing_forget_slip(smoothing *s);
 
-/* The answer that x stands for: feasible, and what w pushes against a bound is there to the letter.
- */
+/* The answer that x stands for: feasible, and what w pushes against a bound is there to the
+ * letter. */
 void lcplug_smoothing_answer(const smoothing *s, const double *x, const double *Ax, double *answer);
 
 #endif

@@ -1,5 +1,5 @@
-/* smooth_lanes.c - the kernels of smooth_lanes.h for each instruction set; see smooth_lanes_body.h.
- */
+/* smooth_lanes.c - the kernels of smooth_lanes.h for each instruction set; see
+ * smooth_lanes_body.h. */
 #include "smooth_lanes.h"
 
 #include <math.h>

@@ -31,8 +31,8 @@
  * The exact solver, which factorizes, stays dense a little longer. */
 enum { SMALLEST_SPARSE = 24, LARGEST_DENSE = 64 };
 static const double DENSEST_SPARSE = 0.4;
-/* What auto asks of gradients and of friction cones: the last digits cost steps that nobody sees.
- */
+/* What auto asks of gradients and of friction cones: the last digits cost steps that nobody
+ * sees. */
 static const double CONE_TOLERANCE = 1e-8;
 /* Of the violation: what the answer to friction=ode may leave of it to be a start for cones. */
 static const double GOOD_START = 0.1;
@@ -287,8 +287,8 @@ static void settle_small_cones(job *j, small_cones *cones, const double *start) 
 }
 
 /* Where friction has no limit, and no answer was found in which it holds those that press and no
- * other contact: every contact is held.  If that does not lead to one after all it is the answer.
- */
+ * other contact: every contact is held.  If that does not lead to one after all it is the
+ * answer. */
 static void run_small_endless(job *j, small_cones *cones, double *x, double *start) {
   const layout *l = &j->layout;
   int found = lcplug_small_endless(j->problem, solve_small, x, &j->it.factorizations, j->workspace);

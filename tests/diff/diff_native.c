@@ -2,8 +2,8 @@
  * step.
  *
  * ODE writes its rows in other directions, but what they forbid is the same, and so are the
- * velocities after the step.  Poses satisfy the joints, so that no correction of errors comes in.
- */
+ * velocities after the step.  Poses satisfy the joints, so that no correction of errors comes
+ * in. */
 #include <lcplug/native.h>
 #include <math.h>
 #include <ode/ode.h>

@@ -81,8 +81,8 @@ START_TEST(bullet_in_floats) {
 }
 END_TEST
 
-/* A normal force of Bullet's, with 1e10 for "none", carries a cone: (1, 0.25) / |.| times mu x_n.
- */
+/* A normal force of Bullet's, with 1e10 for "none", carries a cone: (1, 0.25) / |.| times mu
+ * x_n. */
 START_TEST(bullet_with_a_cone) {
   setenv("LCPLUG", "friction=coulomb", 1);
   PROBLEM(double, N, 1e10)

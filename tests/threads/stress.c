@@ -48,8 +48,7 @@ static void *allocate(size_t size) {
   return memory;
 }
 
-/* ---- the calls of the solver
- * --------------------------------------------------------------------- */
+/* ---- the calls of the solver ----------------------------------------------------------------- */
 
 typedef struct noted_call {
   struct noted_call *before;
@@ -108,8 +107,7 @@ static void free_note(noted_call *c) {
   free(c->A), free(c->bx), free(c->lh), free(c->findex), free(c->x), free(c);
 }
 
-/* ---- worlds
- * -------------------------------------------------------------------------------------- */
+/* ---- worlds ---------------------------------------------------------------------------------- */
 
 typedef struct world {
   scene *scene;
@@ -216,8 +214,7 @@ static int worlds_agree(int worlds, int steps, int threads, int warm, unsigned r
   return same;
 }
 
-/* ---- islands
- * ------------------------------------------------------------------------------------- */
+/* ---- islands --------------------------------------------------------------------------------- */
 
 static int islands_agree(int steps, int threads, unsigned round) {
   scene_config config = config_of(4, round); /* mixed: falls in many islands */
@@ -241,8 +238,7 @@ static int islands_agree(int steps, int threads, unsigned round) {
   return same && finite && note_count > 0;
 }
 
-/* ---- all of it
- * ----------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static double now(void) {
   struct timespec t;

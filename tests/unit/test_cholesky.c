@@ -40,8 +40,8 @@ static sample sample_groups(int groups, int most_rows) {
   return s;
 }
 
-/* Couples groups g and h: adds v v^T for a random v on their rows, as a body does to its contacts.
- */
+/* Couples groups g and h: adds v v^T for a random v on their rows, as a body does to its
+ * contacts. */
 static void sample_couple(sample *s, int g, int h) {
   double *v = calloc((size_t)s->n, sizeof *v);
   for (int i = s->group_first[g]; i < s->group_first[g + 1]; i++) v[i] = draw_real();

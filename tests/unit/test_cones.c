@@ -132,8 +132,8 @@ START_TEST(no_friction_and_endless_friction) {
 }
 END_TEST
 
-/* Rolling and spinning rows: bounded one by one by the normal of the cone that they stand beside.
- */
+/* Rolling and spinning rows: bounded one by one by the normal of the cone that they stand
+ * beside. */
 START_TEST(rolling_rows) {
   const double mu[] = {0.0, 0.5, 0.5, 0.1, 0.02}, b[] = {6.0, 0.3, 0.1, 9.0, -9.0};
   instance *p = one_contact(4, 2.0, 3.0, 0.5);
@@ -149,8 +149,8 @@ START_TEST(rolling_rows) {
 }
 END_TEST
 
-/* Contacts of every kind among joints (free rows), motors and limits (intervals), on one random A.
- */
+/* Contacts of every kind among joints (free rows), motors and limits (intervals), on one random
+ * A. */
 static instance *mixture(rng *r, int n, int columns, double cfm) {
   instance *p = instance_random(r, n, columns, cfm);
   for (int i = 0; i < n;) {

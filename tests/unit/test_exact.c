@@ -219,8 +219,8 @@ static void check_w_by_reference(const instance *p, const char *name) {
   }
 }
 
-/* Every way that takes the problem, and every public setting, solves it; how many of the ways did.
- */
+/* Every way that takes the problem, and every public setting, solves it; how many of the ways
+ * did. */
 static int check_all_ways(const instance *problem) {
   instance *p = instance_copy(problem);
   lcplug_info info;
@@ -487,8 +487,8 @@ END_TEST
 
 /* ---- degenerate problems --------------------------------------------------------------------- */
 
-/* Four to nine contact points a cube, of which three would do, without CFM or with a trace of it.
- */
+/* Four to nine contact points a cube, of which three would do, without CFM or with a trace of
+ * it. */
 START_TEST(redundant_contacts) {
   const wall_size walls[] = {{1, 1, 2}, {1, 1, 4}, {1, 3, 6}, {2, 2, 9}, {3, 4, 6}, {1, 20, 4}};
   const double cfm[] = {0.0, 1e-10, 1e-5};
@@ -505,8 +505,8 @@ START_TEST(redundant_contacts) {
 }
 END_TEST
 
-/* Which contacts press and which are open when there is no friction: p->x and p->w of the answer.
- */
+/* Which contacts press and which are open when there is no friction: p->x and p->w of the
+ * answer. */
 static instance *without_friction(const instance *p) {
   instance *q = instance_copy(p);
   lcplug_info info;
@@ -673,8 +673,8 @@ START_TEST(zero_diagonal) {
 END_TEST
 
 /* Zero diagonal, b > 0, hi infinite: no force ever moves the row.  No solution, and it must be
- * said; the best iterate is finite, leaves the row as it is, and solves the others as well as ever.
- */
+ * said; the best iterate is finite, leaves the row as it is, and solves the others as well as
+ * ever. */
 START_TEST(zero_diagonal_without_solution) {
   rng r = {170 + (uint64_t)_i};
   instance *p = wall_with_zero_row(&r, sizes[_i], 7.0, INFINITY), *alone = instance_create(1);
@@ -1212,8 +1212,8 @@ START_TEST(time_limit_in_earnest) {
 END_TEST
 
 /* Who asks for less gets it no later, and gets what he asked for.  Without friction, where the path
- * is the same up to the point where it ends; the last of the tolerances saves something somewhere.
- */
+ * is the same up to the point where it ends; the last of the tolerances saves something
+ * somewhere. */
 START_TEST(a_larger_tolerance_stops_earlier) {
   const double tolerances[] = {1e-10, 1e-6, 1e-3, 0.3};
   rng r = {310};
@@ -1295,8 +1295,8 @@ END_TEST
 
 /* ---- memory, and problems from files --------------------------------------------------------- */
 
-/* 1500 rows of contacts: the workspace holds the nonzeros and their factor, nothing of 18 MB twice.
- */
+/* 1500 rows of contacts: the workspace holds the nonzeros and their factor, nothing of 18 MB
+ * twice. */
 START_TEST(memory_follows_the_nonzeros) {
   rng r = {330};
   instance *p = wall(&r, 10, 10, 5, 1e-6, 0.5);

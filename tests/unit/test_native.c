@@ -256,8 +256,8 @@ START_TEST(velocities_agree_with_the_right_side) {
 }
 END_TEST
 
-/* The operator's table in the solver's order: diagonal, blocks of it, and a state that follows x.
- */
+/* The operator's table in the solver's order: diagonal, blocks of it, and a state that follows
+ * x. */
 START_TEST(operator_table_is_right) {
   native *t = system_number(_i);
   rng r = {3000u + (uint64_t)_i};
@@ -303,8 +303,8 @@ START_TEST(operator_table_is_right) {
 }
 END_TEST
 
-/* What a few sweeps and a gradient step make of x and of the velocities, with one table of kernels.
- */
+/* What a few sweeps and a gradient step make of x and of the velocities, with one table of
+ * kernels. */
 static void run_kernels(const lane_kernels *kernels, const lane_model *lm, int coulomb, double *x,
                         double *state, double *numbers, lcplug_workspace *workspace) {
   const jacobian *j = lm->j;

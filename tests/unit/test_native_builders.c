@@ -76,8 +76,8 @@ START_TEST(contact_rows_measure_relative_velocity) {
 }
 END_TEST
 
-/* (error(h) - error(-h)) / 2h = J v, at poses where the joint is satisfied and a little off them.
- */
+/* (error(h) - error(-h)) / 2h = J v, at poses where the joint is satisfied and a little off
+ * them. */
 START_TEST(joint_rows_are_derivatives) {
   lcplug_joint_kind kind = (lcplug_joint_kind)(_i % 4);
   rng r = {100u + (uint64_t)_i};
