@@ -40,10 +40,6 @@ double lcplug_pair_product(const cone_pair *c, double step) {
   return sum;
 }
 
-double lcplug_pair_middle(const cone_pair *c) {
-  return sqrt(determinant(&c->y)) * sqrt(determinant(&c->z));
-}
-
 /* ---- the scaling ----------------------------------------------------------------------------- */
 
 /* H^1/2 q (sign 1) and H^-1/2 q (sign -1), but for eta. */

@@ -55,9 +55,6 @@ double lcplug_pair_velocity(const cone_pair *c, int i, int exact);
 /* y . z, a part of the step ahead. */
 double lcplug_pair_product(const cone_pair *c, double step);
 
-/* The root of the product of the determinants: y . z if the pair is in the middle, else less. */
-double lcplug_pair_middle(const cone_pair *c);
-
 /* H at this y and z; its block of dw/dx, row-major. */
 void lcplug_pair_scale(cone_pair *c, int exact);
 void lcplug_pair_block(const cone_pair *c, double *elements);
