@@ -493,12 +493,14 @@ static int take_arrays(jacobian *j, const lane_group *total, int tiles,
   j->q = TAKE(workspace, double, total->q);
   j->local = TAKE(workspace, double, total->local);
   j->cfm = TAKE(workspace, double, lcplug_lane_elements(j));
+  j->same_cfm = TAKE(workspace, double, j->groups);
   j->mass = TAKE(workspace, double, lcplug_lane_state_size(j));
   j->state = TAKE(workspace, double, lcplug_lane_state_size(j));
   j->x = TAKE(workspace, double, lcplug_lane_elements(j));
   j->y = TAKE(workspace, double, lcplug_lane_elements(j));
   if (!j->group || !j->phase || !j->part || !j->block_first || !j->block_rows || !j->place ||
-      !j->node || !j->q || !j->local || !j->cfm || !j->mass || !j->state || !j->x || !j->y)
+      !j->node || !j->q || !j->local || !j->cfm || !j->same_cfm || !j->mass || !j->state ||
+      !j->x || !j->y)
     return 0;
   memset(j->block_first, -1, (size_t)j->groups * LANES * sizeof *j->block_first);
   memset(j->block_rows, 0, (size_t)j->groups * LANES);
@@ -564,6 +566,16 @@ static void fill_lane(jacobian *j, const builder *m, int group, int lane, const 
   contact_frame frame;
   if (g->frames && find_frame(m, b, &frame)) fill_frame(&frame, g->segments, j->q + g->q + lane);
   else fill_rows(m, b, g, j->q + g->q + lane);
+}
+
+/* The CFM that all rows of a group have, or -1: one number to read in place of many. */
+static double common_cfm(const jacobian *j, int group) {
+  const lane_group *g = &j->group[group];
+  double common = j->cfm[g->first * LANES];
+  for (int lane = 0; lane < g->lanes; lane++)
+    for (int r = 0; r < j->block_rows[group * LANES + lane]; r++)
+      if (j->cfm[(g->first + r) * LANES + lane] != common) return -1.0;
+  return common;
 }
 
 /* ---- a block's own part of A ----------------------------------------------------------------- */
@@ -659,6 +671,7 @@ lcplug_error lcplug_lanes_build(jacobian *j, const lcplug_system *system, const 
     length = group_length(&m, k);
     for (int lane = 0; lane < length; lane++)
       fill_lane(j, &m, group, lane, &m.block[m.order[k + lane]]);
+    j->same_cfm[group] = common_cfm(j, group);
     fill_local(j, &m, group, k, length);
   }
   fill_masses(j);

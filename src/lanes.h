@@ -80,6 +80,7 @@ typedef struct jacobian {
   unsigned char *block_rows; /* and how many it has */
   int *node;
   double *q, *local, *cfm;
+  double *same_cfm; /* of each group: the CFM of all its rows, -1 where they differ */
   double *
       mass; /* of each node: the inverse mass, then the lower half of the inverse inertia by rows */
   double *state, *x, *y; /* scratch of the operator, whose vectors are in the solver's order */
@@ -109,15 +110,15 @@ typedef enum lane_kind {
   LANE_ELLIPSE  /* cones, at least one elliptic */
 } lane_kind;
 
-/* What is kept of each cone: its scale and the inverse of it, mu, and 1 / (1 + mu^2), where mu is
- * of a circular cone. */
-enum { CONE_SCALE, CONE_INVERSE, CONE_MU, CONE_RAY, CONE_SIZE };
+/* What is kept of each cone: its scale and the inverse of it. */
+enum { CONE_SCALE, CONE_INVERSE, CONE_SIZE };
 
 typedef struct lane_model {
   const jacobian *j;
   const model *m;
   unsigned char *kind; /* of each group */
   double *cone;        /* [groups][CONE_SIZE][LANES] */
+  double *same_mu;     /* of each group: mu of all its cones, circular ones, -1 where they differ */
   double *b, *scale;
   double *lo, *hi;
   double

@@ -55,6 +55,28 @@ INLINE VEC NAME(of_cone)(const NAME(spot) * o, int i) {
                         o->lane);
 }
 
+/* mu of their circular cones. */
+INLINE VEC NAME(mu_of)(const NAME(spot) * o) {
+  double same = o->run->lm->same_mu[o->group];
+  if (same >= 0.0) return (VEC){0} + same;
+  return AT(NAME(rows_in)(o, o->run->lm->mu), 1);
+}
+/* 1 / (1 + mu^2); one division is cheaper than many. */
+INLINE VEC NAME(ray_of)(const NAME(spot) * o, VEC mu) {
+  double same = o->run->lm->same_mu[o->group];
+  if (same >= 0.0) return (VEC){0} + 1.0 / (1.0 + same * same);
+  return 1.0 / (1.0 + mu * mu);
+}
+/* CFM of their rows. */
+INLINE void NAME(cfm_of)(const NAME(spot) * o, const int rows, VEC *cfm) {
+  double same = o->run->j->same_cfm[o->group];
+  const VEC *of_rows = NAME(rows_in)(o, o->run->j->cfm);
+  UNROLL for (int r = 0; r < rows; r++) {
+    if (same >= 0.0) cfm[r] = (VEC){0} + same;
+    else cfm[r] = AT(of_rows, r);
+  }
+}
+
 /* ---- velocities ------------------------------------------------------------------------------ */
 
 /* The nodes of segment s.  Node number `nodes` stands for none, and each member has its own. */
@@ -144,8 +166,10 @@ INLINE void NAME(add_product)(const NAME(spot) * o, const int rows, const int se
 /* A x of these lanes' rows. */
 INLINE void NAME(product)(const NAME(spot) * o, const double *x, const int rows, const int segments,
                           const int frames, VEC *Ax) {
-  const VEC *cfm = NAME(rows_in)(o, o->run->j->cfm), *of_x = NAME(rows_in)(o, x);
-  UNROLL for (int r = 0; r < rows; r++) Ax[r] = AT(cfm, r) * AT(of_x, r);
+  const VEC *of_x = NAME(rows_in)(o, x);
+  VEC cfm[BLOCK_ROWS];
+  NAME(cfm_of)(o, rows, cfm);
+  UNROLL for (int r = 0; r < rows; r++) Ax[r] = cfm[r] * AT(of_x, r);
   NAME(add_product)(o, rows, segments, frames, Ax);
 }
 
@@ -216,10 +240,10 @@ INLINE VEC NAME(clip)(VEC q, VEC lo, VEC hi) { return SMALLER(LARGER(q, lo), hi)
 /* Onto circular cones mu x_n >= |x_t|: inside stays, the polar cone goes to 0, the rest to the
  * nearest ray. */
 INLINE void NAME(project_cone)(const NAME(spot) * o, VEC q[BLOCK_ROWS]) {
-  const VEC zero = {0}, one = zero + 1.0, mu = NAME(of_cone)(o, CONE_MU);
+  const VEC zero = {0}, one = zero + 1.0, mu = NAME(mu_of)(o);
   VEC t = ROOT(q[1] * q[1] + q[2] * q[2]);
   MASK outside = GREATER(t, mu * q[0]), polar = AT_MOST(mu * t, -q[0]);
-  VEC length = (q[0] + mu * t) * NAME(of_cone)(o, CONE_RAY);
+  VEC length = (q[0] + mu * t) * NAME(ray_of)(o, mu);
   VEC stretch = PICK(outside, mu * length / PICK(GREATER(t, zero), t, one), one);
   q[0] = PICK(polar, zero, PICK(outside, length, q[0]));
   stretch = PICK(polar, zero, stretch);
@@ -252,7 +276,7 @@ INLINE void NAME(project_any_cone)(const NAME(spot) * o, VEC q[BLOCK_ROWS]) {
 
 /* De Saxce's term. */
 INLINE VEC NAME(slip)(const NAME(spot) * o, const VEC *w) {
-  if (o->kind == LANE_CONE) return NAME(of_cone)(o, CONE_MU) * ROOT(w[1] * w[1] + w[2] * w[2]);
+  if (o->kind == LANE_CONE) return NAME(mu_of)(o) * ROOT(w[1] * w[1] + w[2] * w[2]);
   const VEC *mu = NAME(rows_in)(o, o->run->lm->mu);
   VEC s1 = AT(mu, 1) * w[1], s2 = AT(mu, 2) * w[2];
   return ROOT(s1 * s1 + s2 * s2);
@@ -291,7 +315,7 @@ INLINE void NAME(relax_rows)(const NAME(spot) * o, const VEC *a, const int rows,
 /* Coulomb's law in turns: the normal that ends the approach, then the friction that ends the slip,
  * or as much of it as the disc allows. */
 INLINE void NAME(relax_coulomb)(const NAME(spot) * o, const VEC *of_a, VEC *x, VEC *w) {
-  const VEC zero = {0}, one = zero + 1.0, mu = NAME(of_cone)(o, CONE_MU);
+  const VEC zero = {0}, one = zero + 1.0, mu = NAME(mu_of)(o);
   VEC a[LOCAL_SIZE];
   UNROLL for (int k = 0; k < LOCAL_SIZE; k++) a[k] = AT(of_a, k);
   VEC step = one / (LARGER(a[2], a[5]) + NAME(absolute)(a[4])), normal_step = one / a[0];
@@ -557,11 +581,11 @@ INLINE void NAME(begin_descent)(const NAME(spot) * o, const double *product, con
 /* Puts x down, and adds to the sums what the step is judged by; scale: of each row. */
 INLINE void NAME(end_descent)(const NAME(spot) * o, const int rows, const NAME(descent) * s,
                               const VEC *scale, NAME(totals) * t) {
-  const VEC *cfm = NAME(rows_in)(o, o->run->j->cfm);
-  VEC *next = NAME(rows_in)(o, o->run->x), curvature = {0}, length = {0}, slope = {0};
+  VEC *next = NAME(rows_in)(o, o->run->x), cfm[BLOCK_ROWS], curvature = {0}, length = {0}, slope = {0};
+  NAME(cfm_of)(o, rows, cfm);
   UNROLL for (int r = 0; r < rows; r++) {
     VEC d = s->x[r] - s->y[r], dd = d * d;
-    curvature += AT(cfm, r) * dd;
+    curvature += cfm[r] * dd;
     length += scale[r] * dd;
     slope += s->gradient[r] * (s->x[r] - s->x1[r]);
     AT(next, r) = s->x[r];

@@ -10,7 +10,8 @@ static int take_model(lane_model *lm, const jacobian *j, lcplug_workspace *works
     if (!(*vectors[k] = TAKE(workspace, double, lcplug_lane_elements(j)))) return 0;
   lm->kind = TAKE(workspace, unsigned char, j->groups);
   lm->cone = TAKE(workspace, double, (size_t)j->groups * CONE_SIZE * LANES);
-  return lm->kind && lm->cone;
+  lm->same_mu = TAKE(workspace, double, j->groups);
+  return lm->kind && lm->cone && lm->same_mu;
 }
 
 /* Rows that are not there carry no force and cost nothing. */
@@ -44,9 +45,17 @@ static void set_cone(lane_model *lm, int group, int lane, const force_set *set, 
   double *cone = lm->cone + (size_t)group * CONE_SIZE * LANES + lane;
   cone[CONE_SCALE * LANES] = scale;
   cone[CONE_INVERSE * LANES] = 1.0 / scale;
-  cone[CONE_MU * LANES] = set->mu[0];
-  cone[CONE_RAY * LANES] = 1.0 / (1.0 + set->mu[0] * set->mu[0]);
   if (set->kind == SET_ELLIPSE) lm->kind[group] = LANE_ELLIPSE;
+}
+
+/* mu of the first tangent that all cones of a group have, or -1. */
+static double common_mu(const lane_model *lm, int group) {
+  const lane_group *g = &lm->j->group[group];
+  const double *mu = lm->mu + (size_t)(g->first + 1) * LANES;
+  if (lm->kind[group] != LANE_CONE) return -1.0;
+  for (int lane = 1; lane < g->lanes; lane++)
+    if (mu[lane] != mu[0]) return -1.0;
+  return mu[0];
 }
 
 static int set_row(lane_model *lm, int group, int element, int block_first, const force_set *set,
@@ -84,5 +93,6 @@ lcplug_error lcplug_lane_model_build(lane_model *lm, const jacobian *j, const mo
         return LCPLUG_ERROR_MEMORY;
     }
   }
+  for (int group = 0; group < j->groups; group++) lm->same_mu[group] = common_mu(lm, group);
   return LCPLUG_OK;
 }

@@ -1,13 +1,15 @@
 /* scan.c - see scan.h.
  *
  * The pass over A is bound by memory: it reads eight numbers, a cache line, per branch, and asks
- * for the line below, which is needed a whole row later. */
+ * for the one a few rows below, which the second-level cache has room for until it is needed. */
 #include "scan.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "finite.h"
+
+enum { ROWS_AHEAD = 3 };
 
 typedef uint64_t two_words __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -33,7 +35,7 @@ static size_t scan_row(const double *row, size_t stride, int from, int to, int *
   size_t count = 0;
   int j = from;
   for (; j + 8 <= to; j += 8) {
-    __builtin_prefetch(row + stride + j);
+    __builtin_prefetch(row + ROWS_AHEAD * stride + j, 0, 2);
     if (any_nonzero(row + j)) count += collect(row, j, j + 8, column + count, value + count);
   }
   return count + collect(row, j, to, column + count, value + count);

@@ -127,6 +127,10 @@ static native *native_random(rng *r, int bodies, int groups, int contacts, int j
               k % 3 ? INFINITY : 0.5, -1);
   }
   for (int k = 0; k < contacts; k++) add_contact(t, r, groups ? rng_below(r, 3) : 0);
+  /* Where all rows of a group have the same CFM, or mu, one number is kept of them: both ways. */
+  for (int i = 0; contacts % 2 && i < t->s.rows; i++) t->cfm[i] = rng_between(r, 0.02, 0.1);
+  for (int i = 0; contacts % 3 == 0 && i < t->s.rows; i++)
+    if (t->findex[i] >= 0 && t->hi[i] > 0.0) t->lo[i] = -0.6, t->hi[i] = 0.6;
   return t;
 }
 
