@@ -178,8 +178,11 @@ static int find_lever(const double (*frame)[3], const double (*turn)[3], double 
   for (int c = 0; c < 3; c++) lever[c] = 0.0;
   for (int r = 0; r < BLOCK_ROWS; r++) {
     cross(frame[r], turn[r], part);
-    for (int c = 0; c < 3; c++)
-      lever[c] += 0.5 * part[c], largest = fmax(largest, fabs(turn[r][c]));
+    for (int c = 0; c < 3; c++) {
+      double size = fabs(turn[r][c]);
+      lever[c] += 0.5 * part[c];
+      largest = size > largest ? size : largest;
+    }
   }
   for (int r = 0; r < BLOCK_ROWS; r++) {
     cross(lever, frame[r], part);
@@ -494,13 +497,14 @@ static int take_arrays(jacobian *j, const lane_group *total, int tiles,
   j->local = TAKE(workspace, double, total->local);
   j->cfm = TAKE(workspace, double, lcplug_lane_elements(j));
   j->same_cfm = TAKE(workspace, double, j->groups);
+  j->diagonal = TAKE(workspace, double, j->layout->n);
   j->mass = TAKE(workspace, double, lcplug_lane_state_size(j));
   j->state = TAKE(workspace, double, lcplug_lane_state_size(j));
   j->x = TAKE(workspace, double, lcplug_lane_elements(j));
   j->y = TAKE(workspace, double, lcplug_lane_elements(j));
   if (!j->group || !j->phase || !j->part || !j->block_first || !j->block_rows || !j->place ||
-      !j->node || !j->q || !j->local || !j->cfm || !j->same_cfm || !j->mass || !j->state ||
-      !j->x || !j->y)
+      !j->node || !j->q || !j->local || !j->cfm || !j->same_cfm || !j->diagonal || !j->mass ||
+      !j->state || !j->x || !j->y)
     return 0;
   memset(j->block_first, -1, (size_t)j->groups * LANES * sizeof *j->block_first);
   memset(j->block_rows, 0, (size_t)j->groups * LANES);
@@ -583,6 +587,9 @@ static double common_cfm(const jacobian *j, int group) {
 /* One number of each lane. */
 typedef double number __attribute__((vector_size(LANES * sizeof(double))));
 
+/* Where the diagonal is in a lower half by rows. */
+static const int diagonal_at[BLOCK_ROWS] = {0, 2, 5};
+
 /* A_BB of the block in one lane, lower half by rows. */
 static void own_block(const jacobian *j, const builder *m, const lane_group *g, const row_block *b,
                       int lane, number *a) {
@@ -598,13 +605,41 @@ static void own_block(const jacobian *j, const builder *m, const lane_group *g, 
   }
 }
 
+/* A_BB of all lanes at once where blocks are frames: of every node the part of F F' that its mass
+ * has, and that of its inertia, which the levers turn. */
+static void own_frames(const jacobian *j, const lane_group *g, number *a) {
+  const number *lever = (const number *)(j->q + g->q), *frame = lever + 3 * g->segments;
+  const number *cfm = (const number *)j->cfm + g->first;
+  for (int r = 0; r < BLOCK_ROWS; r++) a[r * (r + 3) / 2] = cfm[r];
+  for (int s = 0; s < g->segments; s++, lever += 3) {
+    number m[NODE_ROOM], turn[BLOCK_ROWS][3], push[BLOCK_ROWS][3];
+    for (int lane = 0; lane < LANES; lane++) {
+      const double *mass = j->mass + (size_t)j->node[g->node + (size_t)(s * LANES + lane)] * NODE_ROOM;
+      for (int i = 0; i < NODE_ROOM; i++) m[i][lane] = mass[i];
+    }
+    for (int r = 0; r < BLOCK_ROWS; r++) {
+      const number *f = frame + 3 * r;
+      number *t = turn[r];
+      t[0] = lever[1] * f[2] - lever[2] * f[1];
+      t[1] = lever[2] * f[0] - lever[0] * f[2];
+      t[2] = lever[0] * f[1] - lever[1] * f[0];
+      push[r][0] = m[1] * t[0] + m[2] * t[1] + m[4] * t[2];
+      push[r][1] = m[2] * t[0] + m[3] * t[1] + m[5] * t[2];
+      push[r][2] = m[4] * t[0] + m[5] * t[1] + m[6] * t[2];
+    }
+    for (int r = 0, k = 0; r < BLOCK_ROWS; r++)
+      for (int c = 0; c <= r; c++, k++)
+        for (int i = 0; i < 3; i++)
+          a[k] += m[0] * frame[3 * r + i] * frame[3 * c + i] + turn[r][i] * push[c][i];
+  }
+}
+
 /* Rows that are not there, or are all zeros, need something to be divided by. */
 static void fill_diagonal(number *a, int rows, int lane) {
-  static const int diagonal[BLOCK_ROWS] = {0, 2, 5};
   double trace = 0.0;
-  for (int r = 0; r < rows; r++) trace += a[diagonal[r]][lane];
+  for (int r = 0; r < rows; r++) trace += a[diagonal_at[r]][lane];
   for (int r = 0; r < rows; r++)
-    if (a[diagonal[r]][lane] == 0.0) a[diagonal[r]][lane] = trace > 0.0 ? trace : 1.0;
+    if (a[diagonal_at[r]][lane] == 0.0) a[diagonal_at[r]][lane] = trace > 0.0 ? trace : 1.0;
 }
 
 /* By cofactors; the ridge keeps the determinant of redundant rows away from 0. */
@@ -631,8 +666,11 @@ static void fill_local(jacobian *j, const builder *m, int group, int k, int leng
   const lane_group *g = &j->group[group];
   number *a = (number *)(j->local + g->local);
   memset(a, 0, group_local(g) * sizeof(double));
+  if (g->frames) own_frames(j, g, a);
   for (int lane = 0; lane < LANES; lane++) {
-    if (lane < length) own_block(j, m, g, &m->block[m->order[k + lane]], lane, a);
+    const row_block *b = lane < length ? &m->block[m->order[k + lane]] : NULL;
+    if (b && !g->frames) own_block(j, m, g, b, lane, a);
+    for (int r = 0; b && r < b->rows; r++) j->diagonal[b->first + r] = a[diagonal_at[r]][lane];
     fill_diagonal(a, g->rows, lane);
   }
   invert(a, g->rows, a + (g->rows > 1 ? LOCAL_SIZE : 1));
@@ -667,6 +705,7 @@ lcplug_error lcplug_lanes_build(jacobian *j, const lcplug_system *system, const 
   place_groups(j, &m, &total);
   if (!take_arrays(j, &total, m.tiles, workspace)) return LCPLUG_ERROR_MEMORY;
   place_groups(j, &m, &total);
+  fill_masses(j);
   for (int k = 0, group = 0, length; k < m.blocks; k += length, group++) {
     length = group_length(&m, k);
     for (int lane = 0; lane < length; lane++)
@@ -674,7 +713,6 @@ lcplug_error lcplug_lanes_build(jacobian *j, const lcplug_system *system, const 
     j->same_cfm[group] = common_cfm(j, group);
     fill_local(j, &m, group, k, length);
   }
-  fill_masses(j);
   return LCPLUG_OK;
 }
 

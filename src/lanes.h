@@ -81,6 +81,7 @@ typedef struct jacobian {
   int *node;
   double *q, *local, *cfm;
   double *same_cfm; /* of each group: the CFM of all its rows, -1 where they differ */
+  double *diagonal; /* A_ii of each row, in the solver's order */
   double *
       mass; /* of each node: the inverse mass, then the lower half of the inverse inertia by rows */
   double *state, *x, *y; /* scratch of the operator, whose vectors are in the solver's order */
