@@ -78,6 +78,14 @@ static void begin_interval(interior *v, const force_set *set, double force, doub
   }
 }
 
+/* A row within mu times the force of its normal: in the middle. */
+static void begin_coupled(interior *v, const force_set *set, double unit) {
+  for (double sign = 1.0; sign >= -1.0; sign -= 2.0) {
+    v->pair[v->pairs] = lcplug_pair_of_coupled(set, sign);
+    lcplug_pair_begin(&v->pair[v->pairs++], v->x, unit / set->mu[0]);
+  }
+}
+
 /* Velocities as large as the right side, and the forces that would make them. */
 static void begin(interior *v) {
   const model *m = v->m;
@@ -87,6 +95,7 @@ static void begin(interior *v) {
     const force_set *set = &m->sets[k];
     double force = unit / m->scale[k];
     if (set->kind == SET_INTERVAL) begin_interval(v, set, force, unit * force);
+    if (set->kind == SET_COUPLED) begin_coupled(v, set, unit);
     if (set->rows == 1) continue;
     double mu = set->rows > 2 ? sqrt(set->mu[0] * set->mu[1]) : set->mu[0];
     v->x[set->first] = force;
@@ -97,8 +106,13 @@ static void begin(interior *v) {
 }
 
 int lcplug_may_go_inside(const path *p) {
-  for (int k = 0; k < p->m->blocks; k++)
-    if (p->m->sets[k].kind == SET_COUPLED) return 0;
+  for (int k = 0; k < p->m->blocks; k++) {
+    if (p->m->sets[k].kind != SET_COUPLED) continue;
+    const force_set *normal = lcplug_normal_of(&p->m->sets[k]);
+    if (normal->rows == 1 && !(normal->kind == SET_INTERVAL && normal->lo >= 0.0 &&
+                               normal->hi > normal->lo))
+      return 0;
+  }
   return !p->smooth.rough;
 }
 
@@ -122,11 +136,12 @@ static void look_around(interior *v) {
 static void factor(interior *v) {
   path *p = v->p;
   double elements[SET_MOST_ROWS * SET_MOST_ROWS];
-  lcplug_lu_load(&p->matrix, p->symmetric && !v->m->coulomb);
+  lcplug_lu_load(&p->matrix, p->symmetric && p->smooth.symmetric && !v->m->coulomb);
   FOR_PAIRS(v, c) {
     lcplug_pair_scale(c, v->m->coulomb);
     lcplug_pair_block(c, elements);
     lcplug_lu_add_block(&p->matrix, c->first, c->rows, elements);
+    if (c->share > 0.0) lcplug_lu_add(&p->matrix, c->first, c->normal, lcplug_pair_coupling(c));
   }
   lcplug_lu_add_diagonal(&p->matrix, fmax(TRACE, v->drag), p->diagonal);
   lcplug_lu_add_diagonal(&p->matrix, 1.0, v->fixed);

@@ -26,7 +26,8 @@
 /* Goes on from p->now, in its own way; 1 when it is time to stop. */
 typedef int cone_finish(path *p);
 
-/* Not with coupled rows, nor with friction that has no limit. */
+/* Not with rows that follow a force which may be of either sign, nor with friction that has no
+ * limit. */
 int lcplug_may_go_inside(const path *p);
 
 /* From no force, with p's matrix and at most so many steps.  At times, where the path ends,

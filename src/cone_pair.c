@@ -22,8 +22,14 @@ cone_pair lcplug_pair_of_bound(const force_set *set, double sign, double bound) 
   return (cone_pair){.first = set->first, .rows = 1, .sign = sign, .bound = bound, .g = {1.0}};
 }
 
+cone_pair lcplug_pair_of_coupled(const force_set *set, double sign) {
+  cone_pair c = lcplug_pair_of_bound(set, sign, 0.0);
+  c.normal = set->normal, c.share = set->mu[0];
+  return c;
+}
+
 void lcplug_pair_begin(cone_pair *c, const double *x, double z) {
-  c->y.v[0] = c->sign * (x[c->first] - c->bound);
+  c->y.v[0] = c->sign * (x[c->first] - c->bound) + c->share * x[c->normal];
   for (int i = 1; i < 3; i++) c->y.v[i] = i < c->rows ? c->g[i] * x[c->first + i] : 0.0;
   c->y.gap = c->y.v[0] - length_t(c->y.v);
   c->z = (inside){{z}, z};
@@ -105,6 +111,8 @@ void lcplug_pair_block(const cone_pair *c, double *elements) {
     for (int j = 0; j < c->rows; j++) elements[i * c->rows + j] = c->g[i] * c->g[j] * H[3 * i + j];
 }
 
+double lcplug_pair_coupling(const cone_pair *c) { return c->sign * c->share / (c->eta * c->eta); }
+
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 void lcplug_pair_second_order(cone_pair *c) {
@@ -152,7 +160,7 @@ static double longest(const inside *a, const double *d, double gap, int rows) {
 
 double lcplug_pair_spread(cone_pair *c, const double *dx) {
   double slip[3], k = 1.0 / (c->eta * c->eta);
-  c->dy[0] = c->sign * dx[c->first];
+  c->dy[0] = c->sign * dx[c->first] + c->share * dx[c->normal];
   for (int i = 1; i < 3; i++) c->dy[i] = i < c->rows ? c->g[i] * dx[c->first + i] : 0.0;
   /* H dy, the product u dy first: it is small where u is large */
   double along = 2.0 * (c->turn[0] * c->dy[0] - dot_t(c->turn, c->dy));

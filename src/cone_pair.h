@@ -1,7 +1,7 @@
 /* cone_pair.h - a force and the velocity that it holds back, both inside a cone.
  *
  * Of one contact, with g = (1, 1/mu_1, 1/mu_2), or of one bound of a row, where only the first
- * element counts:
+ * element counts, and which may follow the force of a normal, as those of pyramids do:
  *
  *     y = g x,     z = w / g,  its first element De Saxce's w_n + |z_t| for exact Coulomb friction
  *
@@ -27,7 +27,9 @@ typedef struct inside {
 
 typedef struct cone_pair {
   int first, rows; /* of the problem */
-  double sign, bound; /* y_0 = sign (x_n - bound) */
+  double sign, bound; /* y_0 = sign (x_n - bound), ... */
+  int normal;         /* ... and of a bound that follows another row, share x_normal more */
+  double share;
   double g[3];     /* 0 in rows that there are not */
   inside y, z;
   /* H = (2 u u^T - diag(1, -1, -1)) / eta^2, u = (turn_0, -turn_t) */
@@ -45,6 +47,8 @@ typedef struct cone_pair {
 /* A cone, or the bound of an interval that is below (sign 1) or above it (-1). */
 cone_pair lcplug_pair_of_cone(const force_set *set);
 cone_pair lcplug_pair_of_bound(const force_set *set, double sign, double bound);
+/* The bound -mu x_normal (sign 1) or mu x_normal (-1) of a coupled row, x_normal >= 0. */
+cone_pair lcplug_pair_of_coupled(const force_set *set, double sign);
 
 /* y from x (all rows), which is inside; z on its axis. */
 void lcplug_pair_begin(cone_pair *c, const double *x, double z);
@@ -55,9 +59,10 @@ double lcplug_pair_velocity(const cone_pair *c, int i, int exact);
 /* y . z, a part of the step ahead. */
 double lcplug_pair_product(const cone_pair *c, double step);
 
-/* H at this y and z; its block of dw/dx, row-major. */
+/* H at this y and z; its block of dw/dx, row-major; and what of it is in the normal's column. */
 void lcplug_pair_scale(cone_pair *c, int exact);
 void lcplug_pair_block(const cone_pair *c, double *elements);
+double lcplug_pair_coupling(const cone_pair *c);
 
 /* t for y o z = target e; adds what follows for w to `right`.  second_order: as the last step
  * says. */

@@ -4,7 +4,8 @@
  * problems of a running simulation end with the first, after a handful of factorizations.
  *
  * friction=ode is two boxes: without friction, then with the bounds that follow from it.  For
- * friction=pyramid the bounds are frozen, solved for, and frozen anew until they agree. */
+ * friction=pyramid the bounds are frozen, solved for, and frozen anew until they agree: in stacks
+ * that stand a few boxes are enough.  Where they are not it is Newton's turn (newton.h). */
 #include "exact.h"
 
 #include <float.h>
@@ -14,8 +15,9 @@
 #include "sets.h"
 
 enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, PULLS = 6 };
-/* Rounds of frozen bounds, and how many of them may bring nothing. */
-enum { FREEZE_ROUNDS = 60, PATIENCE = 8 };
+/* Rounds of frozen bounds, each of which has to make this of what the one before has left. */
+enum { FREEZE_ROUNDS = 20 };
+static const double PROGRESS = 0.3;
 /* What cones give to boxes before they take their own way; rounds in which endless friction may
  * settle. */
 enum { FEW_STEPS = 5, ENDLESS_ROUNDS = 5 };
@@ -42,7 +44,7 @@ typedef struct exact {
 } exact;
 
 int lcplug_exact_offers(lcplug_friction friction, const layout *l) {
-  return friction == LCPLUG_FRICTION_ODE || friction == LCPLUG_FRICTION_PYRAMID || !l->frictions;
+  return friction == LCPLUG_FRICTION_ODE || !l->frictions;
 }
 
 static void set_to_zero(box *p) {
@@ -198,16 +200,6 @@ static lcplug_error solve_ode(exact *e, double *bound) {
   return solve_box(e);
 }
 
-/* Moves the frozen bounds a part of the way to those that belong to x. */
-static void follow_normals(const layout *l, const double *x, double part, double *bound) {
-  for (int i = 0; i < l->n; i++) {
-    if (l->normal[i] < 0) continue;
-    double wanted = lcplug_friction_bound(l->hi[i], x[l->normal[i]]);
-    int finite = bound[i] < INFINITY && wanted < INFINITY;
-    bound[i] = finite ? bound[i] + part * (wanted - bound[i]) : wanted;
-  }
-}
-
 /* The residual of x with the bounds that belong to its own normals, as one more iterate of
  * `best`. */
 static int observe_pyramid(exact *e, iteration *best, const double *x, double *Ax, double unit) {
@@ -222,35 +214,31 @@ static int observe_pyramid(exact *e, iteration *best, const double *x, double *A
   return lcplug_iteration_keep(best, l->n, x, residual, 0.0);
 }
 
-/* Freezes the bounds near the present normals and solves, until the answer's own bounds are the
- * frozen ones.  Full steps while they help, shorter ones when they do not. */
+/* Freezes the bounds at those of the present normals and solves, until the answer's own bounds are
+ * the frozen ones. */
 static lcplug_error solve_pyramid(exact *e, double *bound, double *Ax) {
   iteration *it = e->it, best = *it;
-  int n = e->layout->n, done = 0;
+  int n = e->layout->n;
   best.x = TAKE(e->workspace, double, n);
   best.residual = INFINITY;
   if (!best.x) return LCPLUG_ERROR_MEMORY;
   set_bounds(e, NULL);
   double unit = lcplug_box_source_unit(e->source, e->lo, e->hi);
   memset(best.x, 0, (size_t)n * sizeof *best.x);
-  memset(bound, 0, (size_t)n * sizeof *bound);
-  done = observe_pyramid(e, &best, best.x, Ax, unit); /* no force: nobody may be worse */
+  int done = observe_pyramid(e, &best, best.x, Ax, unit); /* no force: nobody may be worse */
   lcplug_error error = done ? LCPLUG_OK : solve_ode(e, bound);
-  double part = 1.0;
-  for (int round = 0, idle = 0; !error && !done && round < FREEZE_ROUNDS; round++) {
+  for (int round = 0; !error && !done && it->status == LCPLUG_SOLVED; round++) {
     double before = best.residual;
     done = observe_pyramid(e, &best, it->x, Ax, unit);
-    idle = best.residual < 0.9 * before ? 0 : idle + 1;
-    if (done || idle > PATIENCE) break;
-    part = best.residual < 0.9 * before ? fmin(1.0, 1.5 * part) : fmax(0.1, 0.7 * part);
-    follow_normals(e->layout, it->x, part, bound);
+    if (done || round == FREEZE_ROUNDS || !(best.residual < PROGRESS * before)) break;
+    bounds_from_normals(e->layout, it->x, bound);
     set_bounds(e, bound);
     error = solve_box(e);
   }
   memcpy(it->x, best.x, (size_t)n * sizeof *best.x);
   bounds_from_normals(e->layout, it->x, bound);
   it->residual = best.residual;
-  it->status = best.status;
+  it->status = done ? best.status : LCPLUG_STALLED;
   return error;
 }
 
@@ -260,29 +248,28 @@ static int take_bounds(exact *e) {
   return e->lo && e->hi;
 }
 
-lcplug_error lcplug_exact_solve(box_source *source, lcplug_friction friction, iteration *it,
-                                double *bound, double *Ax, places *memory,
-                                lcplug_workspace *workspace) {
+lcplug_error lcplug_exact_solve(box_source *source, iteration *it, double *bound, double *Ax,
+                                places *memory, lcplug_workspace *workspace) {
   exact e = {.source = source,
              .layout = source->layout,
              .it = it,
              .memory = memory,
              .workspace = workspace};
   if (!take_bounds(&e)) return LCPLUG_ERROR_MEMORY;
-  lcplug_error error =
-      friction == LCPLUG_FRICTION_PYRAMID ? solve_pyramid(&e, bound, Ax) : solve_ode(&e, bound);
+  lcplug_error error = solve_ode(&e, bound);
   if (!error) lcplug_box_source_apply(source, it->x, Ax);
   return error;
 }
 
-lcplug_error lcplug_exact_try(box_source *source, iteration *it, double *bound,
-                              lcplug_workspace *workspace) {
+lcplug_error lcplug_exact_try(box_source *source, lcplug_friction friction, iteration *it,
+                              double *bound, double *Ax, lcplug_workspace *workspace) {
   exact e = {.source = source,
              .layout = source->layout,
              .it = it,
              .only_tries = 1,
              .workspace = workspace};
-  return take_bounds(&e) ? solve_ode(&e, bound) : LCPLUG_ERROR_MEMORY;
+  if (!take_bounds(&e)) return LCPLUG_ERROR_MEMORY;
+  return friction == LCPLUG_FRICTION_PYRAMID ? solve_pyramid(&e, bound, Ax) : solve_ode(&e, bound);
 }
 
 /* ---- friction without limit ------------------------------------------------------------------ */

@@ -183,7 +183,8 @@ static int finish(path *p) {
 /* The best answer is pulled upon if not much is left. */
 static int solve_inside(path *p, point *start) {
   lcplug_point_copy(start, &p->now, p->m->n);
-  int steps = p->m->coulomb ? INSIDE_STEPS : INSIDE_CONE_STEPS;
+  int convex = p->smooth.symmetric && !p->m->coulomb;
+  int steps = convex ? INSIDE_CONE_STEPS : INSIDE_STEPS;
   p->smooth.stiffness = STIFF;
   p->smooth.exact = p->m->coulomb;
   if (lcplug_cone_interior(p, steps, finish, p->workspace)) return 1;

@@ -37,8 +37,8 @@ static const double CONE_TOLERANCE = 1e-8;
 /* Of the violation: what the answer to friction=ode may leave of it to be a start for cones. */
 static const double GOOD_START = 0.1;
 /* Rows of a native system above which auto does not form A: its factor grows much faster than they
- * do. */
-enum { MOST_FORMED_ROWS = 5000 };
+ * do.  Pyramids can take a thousand factorizations. */
+enum { MOST_FORMED_ROWS = 5000, MOST_PYRAMID_ROWS = 1000 };
 
 typedef lcplug_error stage_solver(const model *m, const lcplug_settings *settings, iteration *it,
                                   lcplug_workspace *workspace);
@@ -118,12 +118,21 @@ static lcplug_error store_rows(job *j) {
   return LCPLUG_OK;
 }
 
+static friction_stage last_stage(lcplug_friction friction) {
+  static const friction_stage stages[] = {[LCPLUG_FRICTION_ODE] = STAGE_FROZEN,
+                                          [LCPLUG_FRICTION_PYRAMID] = STAGE_PYRAMID,
+                                          [LCPLUG_FRICTION_CONE] = STAGE_CONE,
+                                          [LCPLUG_FRICTION_COULOMB] = STAGE_COULOMB};
+  return stages[friction];
+}
+
 /* Who has a native system does not want its A formed for cones or when it is large, unless he says
  * so. */
 static int is_exact(const job *j) {
+  friction_stage stage = j->layout.frictions ? last_stage(j->settings->friction) : STAGE_FROZEN;
+  int most = stage == STAGE_FROZEN ? MOST_FORMED_ROWS : MOST_PYRAMID_ROWS;
   if (j->settings->solver == LCPLUG_AUTO)
-    return !j->system || (j->layout.n <= MOST_FORMED_ROWS &&
-                          lcplug_exact_offers(j->settings->friction, &j->layout));
+    return !j->system || (j->layout.n <= most && stage < STAGE_CONE);
   return j->settings->solver == LCPLUG_EXACT;
 }
 
@@ -187,14 +196,6 @@ static void freeze_bounds(job *j) {
     j->bound[i] = l->normal[i] >= 0 ? lcplug_friction_bound(l->hi[i], j->x[l->normal[i]]) : 0.0;
 }
 
-static friction_stage last_stage(lcplug_friction friction) {
-  static const friction_stage stages[] = {[LCPLUG_FRICTION_ODE] = STAGE_FROZEN,
-                                          [LCPLUG_FRICTION_PYRAMID] = STAGE_PYRAMID,
-                                          [LCPLUG_FRICTION_CONE] = STAGE_CONE,
-                                          [LCPLUG_FRICTION_COULOMB] = STAGE_COULOMB};
-  return stages[friction];
-}
-
 /* The answer's residual from a fresh product: what is reported is what was handed out. */
 static void judge(job *j) {
   j->op.table->apply(&j->op, j->x, j->Ax);
@@ -238,8 +239,7 @@ static lcplug_error run_boxes(job *j) {
   box_source source;
   lcplug_error error = store_for_exact(j, &source);
   if (error) return error;
-  return lcplug_exact_solve(&source, j->settings->friction, &j->it, j->bound, j->Ax, j->memory,
-                            j->workspace);
+  return lcplug_exact_solve(&source, &j->it, j->bound, j->Ax, j->memory, j->workspace);
 }
 
 static int is_over(const job *j) {
@@ -335,7 +335,8 @@ static lcplug_error run_small_cones(job *j) {
 static lcplug_error try_boxes(job *j, box_source *source) {
   lcplug_error error = lcplug_exact_is_endless(&j->layout)
                            ? lcplug_exact_endless(source, &j->model, &j->it, j->bound, j->workspace)
-                           : lcplug_exact_try(source, &j->it, j->bound, j->workspace);
+                           : lcplug_exact_try(source, j->settings->friction, &j->it, j->bound,
+                                              j->Ax, j->workspace);
   if (error) return error;
   int solved = j->it.status == LCPLUG_SOLVED;
   if (solved && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
@@ -344,7 +345,7 @@ static lcplug_error try_boxes(job *j, box_source *source) {
   return LCPLUG_OK;
 }
 
-/* Friction cones: the general way to store A, and a factorization beside it. */
+/* Friction cones and pyramids: the general way to store A, and a factorization beside it. */
 static lcplug_error run_general_newton(job *j, int boxes_first) {
   box_source source;
   lcplug_error error = store_symmetric(j);
@@ -369,7 +370,7 @@ static lcplug_error run_newton(job *j) {
   if (small) error = run_small_cones(j);
   if (!error && !(small && is_over(j))) {
     if (small) set_guess(j);
-    int boxes_first = cones && !j->system && !j->problem->x0 &&
+    int boxes_first = !j->system && !j->problem->x0 &&
                       (j->it.factorizations == 0 || lcplug_exact_is_endless(&j->layout));
     error = run_general_newton(j, boxes_first);
     if (!error && is_auto) error = sweep_after(j);
@@ -378,14 +379,29 @@ static lcplug_error run_newton(job *j) {
   return error;
 }
 
-/* Boxes are solved as such.  The frozen bounds of a pyramid need not settle; then it is Newton's
- * turn. */
+/* Of a pyramid with few rows boxes are tried densely, which is cheaper. */
+static lcplug_error try_dense_boxes(job *j) {
+  box_source source;
+  lcplug_error error = store_for_exact(j, &source);
+  if (!error)
+    error = lcplug_exact_try(&source, LCPLUG_FRICTION_PYRAMID, &j->it, j->bound, j->Ax,
+                             j->workspace);
+  if (error) return error;
+  if (is_over(j)) lcplug_box_source_apply(&source, j->x, j->Ax);
+  else set_guess(j);
+  return LCPLUG_OK;
+}
+
+/* Boxes are solved as such, all else by Newton's method. */
 static lcplug_error run_exact(job *j) {
   j->solver = LCPLUG_EXACT;
-  if (j->as_given || !lcplug_exact_offers(j->settings->friction, &j->layout)) return run_newton(j);
-  lcplug_error error = run_boxes(j);
-  return error || is_over(j) || j->settings->friction == LCPLUG_FRICTION_ODE ? error
-                                                                             : run_newton(j);
+  if (!j->as_given && lcplug_exact_offers(j->settings->friction, &j->layout)) return run_boxes(j);
+  if (j->settings->friction == LCPLUG_FRICTION_PYRAMID && !j->as_given && !j->system &&
+      j->layout.n <= LARGEST_DENSE) {
+    lcplug_error error = try_dense_boxes(j);
+    if (error || is_over(j)) return error;
+  }
+  return run_newton(j);
 }
 
 static void begin_iteration(job *j, double started) {

@@ -102,7 +102,8 @@ LCPLUG_API lcplug_error lcplug_system_check(const lcplug_system *system);
 LCPLUG_API int32_t lcplug_system_coordinates(const lcplug_system *system);
 
 /* Solves for the impulses, as lcplug_solve does for a matrix.  `exact` forms A, sparse; `auto` does
- * so only up to 5,000 rows and without cones, and goes by gradients and sweeps above. */
+ * so only up to 5,000 rows (1,000 with pyramids) and without cones, and goes by gradients and
+ * sweeps above. */
 LCPLUG_API lcplug_error lcplug_system_solve(lcplug_workspace *workspace,
                                             const lcplug_system *system,
                                             const lcplug_settings *settings,

@@ -311,6 +311,23 @@ START_TEST(large_piles_pass_what_jams) {
 }
 END_TEST
 
+/* So it does with pyramids, whose bounds follow their normals: 92 steps on average, 191 without
+ * it. */
+START_TEST(large_pyramids_pass_what_jams) {
+  rng r = {13};
+  int steps = 0;
+  for (int k = 0; k < 4; k++) {
+    instance *p = instance_contacts(&r, 400, 120, 1e-3, 0.8, 0.8);
+    lcplug_info info = solve(p, LCPLUG_FRICTION_PYRAMID);
+    ck_assert_int_eq(info.status, LCPLUG_SOLVED);
+    ck_assert_double_le(instance_residual(p, LCPLUG_FRICTION_PYRAMID), 1e-8);
+    steps += info.factorizations;
+    instance_free(p);
+  }
+  ck_assert_int_le(steps, 4 * 130);
+}
+END_TEST
+
 /* Friction without limit is a matter of boxes: no more steps than these take. */
 START_TEST(endless_friction_takes_few_steps) {
   rng r = {(uint64_t)_i + 3};
@@ -792,6 +809,30 @@ START_TEST(pairs_are_scaled) {
 }
 END_TEST
 
+/* A bound that follows its normal: y is what is left of mu x_n, and H takes it to z as its element
+ * and that in the normal's column say. */
+START_TEST(coupled_pairs_follow_their_normal) {
+  rng r = {23};
+  force_set set = {.kind = SET_COUPLED, .first = 2, .rows = 1, .normal = 0, .mu = {0.6}};
+  for (int trial = 0; trial < 100; trial++) {
+    double normal = rng_between(&r, 0.5, 2.0), E, right[3] = {0};
+    double x[3] = {normal, 7.0, rng_between(&r, -0.59, 0.59) * normal}, dx[3] = {-1.0, 5.0, 0.3};
+    for (double sign = -1.0; sign <= 1.0; sign += 2.0) {
+      cone_pair c = lcplug_pair_of_coupled(&set, sign);
+      lcplug_pair_begin(&c, x, rng_magnitude(&r, -2, 2));
+      ck_assert_double_eq_tol(c.y.v[0], 0.6 * x[0] + sign * x[2], 1e-14);
+      lcplug_pair_scale(&c, 1);
+      lcplug_pair_block(&c, &E);
+      double w = E * x[2] + lcplug_pair_coupling(&c) * x[0];
+      ck_assert_double_le(fabs(w - lcplug_pair_velocity(&c, 0, 1)), 1e-12 * (fabs(w) + E));
+      lcplug_pair_wish(&c, 1.0, 0, right);
+      lcplug_pair_spread(&c, dx);
+      ck_assert_double_eq_tol(c.dy[0], 0.6 * dx[0] + sign * dx[2], 1e-14);
+    }
+  }
+}
+END_TEST
+
 /* The root of the product of the determinants: y . z in the middle, 0 on an edge. */
 static double middle_of(const cone_pair *c) {
   double y = c->y.gap * (2.0 * c->y.v[0] - c->y.gap), z = c->z.gap * (2.0 * c->z.v[0] - c->z.gap);
@@ -839,6 +880,7 @@ int main(void) {
   tcase_add_loop_test(random, what_barely_slides_starts_from_boxes, 0, 2);
   tcase_add_test(random, piles_that_jam_take_few_steps);
   tcase_add_test(random, large_piles_pass_what_jams);
+  tcase_add_test(random, large_pyramids_pass_what_jams);
   tcase_add_test(odd, redundant_contacts);
   tcase_add_loop_test(odd, singular_matrices, 0, 2);
   tcase_add_test(odd, one_workspace_for_all_sizes);
@@ -857,6 +899,7 @@ int main(void) {
   tcase_add_test(random, small_answers_are_judged_as_the_model_does);
   tcase_add_test(random, one_contact_slides_in_one_step);
   tcase_add_loop_test(odd, pairs_are_scaled, 0, 2);
+  tcase_add_test(odd, coupled_pairs_follow_their_normal);
   tcase_add_test(odd, pairs_stay_inside);
   return support_run(suite);
 }
