@@ -8,10 +8,13 @@
 
 #include <lcplug/lcplug.h>
 
+#include "small.h"
+
 /* The answer for friction=ode, found by a short way; all in the caller's order. */
 typedef struct nearby_answer {
   double *x, *w;
   lcplug_info info;
+  small_rest rest; /* what it was found on; n = 0: found without */
   int known;  /* -1: the short ways did not find it; 0: nobody has looked */
   int judged; /* and found no answer for cones */
 } nearby_answer;

@@ -249,16 +249,30 @@ INLINE int eliminate_free_rows(small *s, uint64_t *not_finite) {
   return 1;
 }
 
-/* x of the free rows that belongs to the others' x, into full_x. */
-INLINE void recover_free_rows(small *s) {
-  int first = lcplug_panel_pad(s->frees);
-  for (int c = 0; c < s->frees; c++)
-    s->vector[c] = s->free_panel[(size_t)c * (size_t)s->free_ld + (size_t)(first + s->n)];
-  for (int r = s->frees; r < first; r++) s->vector[r] = 0.0;
-  memcpy(s->vector + first, s->x, (size_t)s->n * sizeof *s->x);
-  for (int r = first + s->n; r < s->free_ld; r++) s->vector[r] = 0.0;
-  s->kernels->backward(s->free_panel, s->free_ld, s->frees, s->free_inverse, s->vector);
-  for (int c = 0; c < s->frees; c++) s->full_x[s->free_row[c]] = s->vector[c];
+INLINE small_rest rest_of(const small *s) {
+  return (small_rest){.n = s->n,
+                      .caller_row = s->caller_row,
+                      .ld = s->ld,
+                      .A = s->A,
+                      .b = s->b,
+                      .frees = s->frees,
+                      .free_row = s->free_row,
+                      .free_ld = s->free_ld,
+                      .free_panel = s->free_panel,
+                      .free_inverse = s->free_inverse,
+                      .scratch = s->vector};
+}
+
+void lcplug_small_recover(const small_rest *rest, const double *x, double *full) {
+  int frees = rest->frees, first = lcplug_panel_pad(frees), n = rest->n, ld = rest->free_ld;
+  double *v = rest->scratch;
+  for (int c = 0; c < frees; c++)
+    v[c] = rest->free_panel[(size_t)c * (size_t)ld + (size_t)(first + n)];
+  for (int r = frees; r < first; r++) v[r] = 0.0;
+  memcpy(v + first, x, (size_t)n * sizeof *x);
+  for (int r = first + n; r < ld; r++) v[r] = 0.0;
+  lcplug_kernels_best()->backward(rest->free_panel, ld, frees, rest->free_inverse, v);
+  for (int c = 0; c < frees; c++) full[rest->free_row[c]] = v[c];
 }
 
 /* ---- one stage ------------------------------------------------------------------------------- */
@@ -586,7 +600,8 @@ INLINE void finish(small *s) {
     s->full_w[s->caller_row[k]] = s->w[k];
   }
   if (!s->frees) return;
-  recover_free_rows(s);
+  small_rest rest = rest_of(s);
+  lcplug_small_recover(&rest, s->x, s->full_x);
   for (int i = 0; i < p->n; i++) {
     const double *a = p->A + (size_t)i * p->stride;
     double sum = 0.0, xi = s->full_x[i];
@@ -638,19 +653,31 @@ INLINE void write_solution(const small *s, lcplug_solution *to) {
   }
 }
 
+/* 0 for anything unusual. */
+INLINE int reduce(small *s) {
+  uint64_t not_finite = 0;
+  if (!take_arrays(s, s->workspace) || !load_rows(s)) return 0;
+  load_matrix(s, &not_finite);
+  if (s->frees && !eliminate_free_rows(s, &not_finite)) return 0;
+  return !not_finite;
+}
+
+int lcplug_small_reduce(lcplug_workspace *workspace, const lcplug_problem *p, small_rest *rest) {
+  small s = {.problem = p, .workspace = workspace, .kernels = lcplug_kernels_best()};
+  if (!reduce(&s)) return 0;
+  *rest = rest_of(&s);
+  return 1;
+}
+
 INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol, int settles,
-                 places *memory, lcplug_solution *solution, lcplug_info *info) {
+                 places *memory, lcplug_solution *solution, lcplug_info *info, small_rest *rest) {
   small s = {.problem = p,
              .workspace = workspace,
              .kernels = lcplug_kernels_best(),
              .settles = settles,
              .memory = memory};
-  uint64_t not_finite = 0;
   double rounding;
-  if (!take_arrays(&s, workspace) || !load_rows(&s)) return 0;
-  load_matrix(&s, &not_finite);
-  if (s.frees && !eliminate_free_rows(&s, &not_finite)) return 0;
-  if (not_finite) return 0;
+  if (!reduce(&s)) return 0;
   for (int i = 0; i < s.ld; i++) s.w[i] = -s.b[i];
   int first_rows = s.rows;
   if (s.rows && !solve_stage(&s, unit_of(&s), tol)) return 0;
@@ -668,6 +695,7 @@ INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double to
                         .iterations = s.steps,
                         .factorizations = s.steps + (s.frees > 0),
                         .residual = residual};
+  if (rest) *rest = rest_of(&s);
   return 1;
 }
 
@@ -676,21 +704,23 @@ __attribute__((target("avx2"))) static int solve_avx2(lcplug_workspace *workspac
                                                       const lcplug_problem *p, double tol,
                                                       int settles, places *memory,
                                                       lcplug_solution *solution,
-                                                      lcplug_info *info) {
-  return solve(workspace, p, tol, settles, memory, solution, info);
+                                                      lcplug_info *info, small_rest *rest) {
+  return solve(workspace, p, tol, settles, memory, solution, info, rest);
 }
 #endif
 
 static int solve_plain(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
-                       int settles, places *memory, lcplug_solution *solution, lcplug_info *info) {
-  return solve(workspace, p, tol, settles, memory, solution, info);
+                       int settles, places *memory, lcplug_solution *solution, lcplug_info *info,
+                       small_rest *rest) {
+  return solve(workspace, p, tol, settles, memory, solution, info, rest);
 }
 
 int lcplug_small_solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
-                       int settles, places *memory, lcplug_solution *solution, lcplug_info *info) {
+                       int settles, places *memory, lcplug_solution *solution, lcplug_info *info,
+                       small_rest *rest) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2"))
-    return solve_avx2(workspace, p, tol, settles, memory, solution, info);
+    return solve_avx2(workspace, p, tol, settles, memory, solution, info, rest);
 #endif
-  return solve_plain(workspace, p, tol, settles, memory, solution, info);
+  return solve_plain(workspace, p, tol, settles, memory, solution, info, rest);
 }

@@ -1,7 +1,7 @@
 /* small_cones.c - see small_cones.h.
  *
- * Rows that are free whatever happens (joints) are eliminated once, as in small.c.  What is left
- * has the unknowns z of a step,
+ * Rows that are free whatever happens (joints) are eliminated already (small.h), and rows are those
+ * that are left, in the order of the sets.  A step has the unknowns z,
  *
  *     dx = B z + c,   T'(A dx + s f) + K z = 0 ,
  *
@@ -62,12 +62,14 @@ typedef struct follower {
 } follower;
 
 struct small_cones {
-  const model *m;
-  int ld;           /* n rounded up to a multiple of WIDTH */
-  double *A, *b;    /* both triangles, rows of ld numbers; what free rows leave of them */
-  int *listed;      /* rows that a product has to do with */
-  int frees, *free; /* these, in the order of elimination; their rows of A are the ones of U */
-  unsigned char *is_free; /* by row */
+  const model *m;         /* of the rows that are left */
+  const model *whole;     /* with free rows */
+  const small_rest *rest; /* the same in the caller's order, and the way back */
+  model reduced;
+  int *rest_row;          /* row -> row of the rest */
+  int ld;                 /* n rounded up to a multiple of WIDTH */
+  const double *A, *b;    /* both triangles, rows of ld numbers */
+  int *listed;            /* rows that a product has to do with */
   double *scale;          /* by row */
   double *x, *w;
   double *f;                /* x - P(x - w / s) */
@@ -89,7 +91,10 @@ struct small_cones {
   double *lower, *upper; /* panels: the lower triangle, the upper one transposed */
   const cholesky_kernels *kernels;
   double *inverse, *floor, *ones, *z;
-  double *answer, *Aanswer, *start, *kept;
+  double *start, *kept;
+  double *feasible;         /* next to x */
+  double *answer, *Aanswer; /* the same with free rows, in the order of the model */
+  double *in_rest, *full;   /* and in the caller's order, without free rows and with them */
 };
 
 typedef struct small_cones reduction;
@@ -97,25 +102,22 @@ typedef struct small_cones reduction;
 static int padded(int rows) { return (rows + WIDTH - 1) & -WIDTH; }
 
 static int take_arrays(reduction *r, lcplug_workspace *workspace) {
-  size_t n = (size_t)r->m->n, ld = (size_t)r->ld;
-  double **vectors[] = {&r->b,      &r->scale,   &r->x,     &r->w,       &r->f,     &r->slip,
-                        &r->c,      &r->Ac,      &r->z,     &r->inverse, &r->floor, &r->ones,
-                        &r->answer, &r->Aanswer, &r->start, &r->kept};
-  size_t count = sizeof vectors / sizeof *vectors, each = ld + 2 * WIDTH;
-  double *all = TAKE(workspace, double, count *each);
-  r->A = TAKE(workspace, double, n *ld);
+  size_t n = (size_t)r->m->n, ld = (size_t)r->ld, all = (size_t)r->whole->n;
+  double **vectors[] = {&r->scale,  &r->x,        &r->w,      &r->f,       &r->slip,    &r->c,
+                        &r->Ac,     &r->z,        &r->floor,  &r->ones,    &r->inverse, &r->start,
+                        &r->kept,   &r->feasible, &r->answer, &r->Aanswer, &r->in_rest, &r->full};
+  size_t count = sizeof vectors / sizeof *vectors, each = (size_t)padded((int)all) + 2 * WIDTH;
+  double *lines = TAKE(workspace, double, count *each);
   r->lower = TAKE(workspace, double, n *(ld + WIDTH));
   r->upper = TAKE(workspace, double, n *(ld + WIDTH));
-  r->free = TAKE(workspace, int, 4 * n + 1);
-  r->is_free = TAKE(workspace, unsigned char, 2 * n);
+  r->single = TAKE(workspace, int, 3 * n + 1);
+  r->place = TAKE(workspace, unsigned char, n);
   r->pair = TAKE(workspace, pair, n / 3 + 1);
   r->follower = TAKE(workspace, follower, n);
-  if (!all || !r->A || !r->lower || !r->upper || !r->free || !r->is_free || !r->pair ||
-      !r->follower)
+  if (!lines || !r->lower || !r->upper || !r->single || !r->place || !r->pair || !r->follower)
     return 0;
-  for (size_t i = 0; i < count; i++) *vectors[i] = all + i * each;
-  r->single = r->free + n, r->unknown_of = r->single + n, r->listed = r->unknown_of + n;
-  r->place = r->is_free + n;
+  for (size_t i = 0; i < count; i++) *vectors[i] = lines + i * each;
+  r->unknown_of = r->single + n, r->listed = r->unknown_of + n;
   return 1;
 }
 
@@ -123,26 +125,57 @@ static inline void copy(const reduction *r, double *to, const double *from) {
   memcpy(to, from, (size_t)r->ld * sizeof *to);
 }
 
-static void load_matrix(reduction *r) {
-  const linop *op = r->m->op;
-  const int *row = op->layout->row;
-  int n = r->m->n, ld = r->ld, same = op->layout->identity;
-  for (int i = 0; i < n; i++) {
-    const double *a = op->A + (size_t)i * op->stride;
-    for (int j = 0; j <= i && same; j++) r->A[i * ld + j] = r->A[j * ld + i] = a[j];
-    for (int j = 0; j <= i && !same; j++) {
-      int low = row[i] > row[j] ? row[i] : row[j], high = row[i] > row[j] ? row[j] : row[i];
-      r->A[i * ld + j] = r->A[j * ld + i] = op->A[(size_t)low * op->stride + (size_t)high];
-    }
-    for (int j = n; j < ld; j++) r->A[i * ld + j] = 0.0;
+/* The model's sets without those of free rows. */
+static int reduce_model(reduction *r, lcplug_workspace *workspace) {
+  const model *whole = r->whole;
+  int *row = TAKE(workspace, int, whole->n);
+  force_set *sets = TAKE(workspace, force_set, whole->blocks);
+  double *scale = TAKE(workspace, double, whole->blocks);
+  if (!row || !sets || !scale) return 0;
+  r->reduced = (model){.sets = sets, .scale = scale, .coulomb = whole->coulomb, .unit = whole->unit};
+  for (int k = 0; k < whole->blocks; k++) {
+    force_set set = whole->sets[k];
+    if (set.kind == SET_FREE) continue;
+    for (int i = 0; i < set.rows; i++) row[set.first + i] = r->reduced.n++;
+    set.first = row[set.first];
+    if (set.kind == SET_COUPLED) set.normal = row[set.normal];
+    scale[r->reduced.blocks] = whole->scale[k];
+    sets[r->reduced.blocks++] = set;
   }
+  r->m = &r->reduced;
+  return 1;
+}
+
+/* The matrix of the rest is taken as it is if its rows are in the order of the sets. */
+static int load_matrix(reduction *r, lcplug_workspace *workspace) {
+  const layout *l = r->whole->op->layout;
+  const small_rest *rest = r->rest;
+  int n = rest->n, ld = rest->ld, *in_rest = TAKE(workspace, int, r->whole->n);
+  r->rest_row = TAKE(workspace, int, n);
+  if (!in_rest || !r->rest_row) return 0;
+  for (int i = 0; i < r->whole->n; i++) in_rest[i] = NONE;
+  for (int k = 0; k < n; k++) in_rest[rest->caller_row[k]] = k;
+  for (int i = 0, k = 0; i < r->whole->n; i++)
+    if (in_rest[l->row[i]] != NONE) r->rest_row[k++] = in_rest[l->row[i]];
+  r->A = rest->A, r->b = rest->b;
+  if (l->identity) return 1;
+  double *A = TAKE(workspace, double, n *ld), *b = TAKE(workspace, double, ld);
+  if (!A || !b) return 0;
+  for (int i = 0; i < n; i++) {
+    const double *from = rest->A + r->rest_row[i] * ld;
+    for (int j = 0; j < n; j++) A[i * ld + j] = from[r->rest_row[j]];
+    for (int j = n; j < ld; j++) A[i * ld + j] = 0.0;
+    b[i] = rest->b[r->rest_row[i]];
+  }
+  for (int i = n; i < ld; i++) b[i] = 0.0;
+  r->A = A, r->b = b;
+  return 1;
 }
 
 static void load_vectors(reduction *r) {
   const model *m = r->m;
-  memcpy(r->b, m->b, (size_t)m->n * sizeof *r->b);
-  for (int i = m->n; i < r->ld; i++) r->b[i] = r->x[i] = r->c[i] = 0.0;
-  for (int i = 0; i < m->n; i++) r->ones[i] = 1.0, r->is_free[i] = 0;
+  for (int i = m->n; i < r->ld; i++) r->x[i] = r->c[i] = r->feasible[i] = 0.0;
+  for (int i = 0; i < m->n; i++) r->ones[i] = 1.0;
   for (int k = 0; k < m->blocks; k++)
     for (int i = 0; i < m->sets[k].rows; i++) r->scale[m->sets[k].first + i] = m->scale[k];
 }
@@ -213,7 +246,6 @@ INLINE int read_sets(reduction *r) {
   for (int i = 0; i < r->ld; i += WIDTH) unsound += four_at(r->w + i) * 0.0; /* NaN if not finite */
   for (int k = 0; k < m->blocks; k++) {
     const force_set *set = &m->sets[k];
-    if (set->kind == SET_FREE) continue;
     place at = set->rows > 1 ? read_cone(r, k, set, m->scale[k], &left)
                              : read_row(r, set, m->scale[k], &left);
     same &= at == r->place[k];
@@ -261,7 +293,6 @@ INLINE void choose_unknowns(reduction *r) {
   for (int k = 0; k < m->blocks; k++) {
     const force_set *set = &m->sets[k];
     int at = r->place[k];
-    if (set->kind == SET_FREE) continue;
     if (at == INSIDE) {
       for (int i = 0; i < set->rows; i++) add_single(r, set->first + i);
     } else if (at == SLIDING) {
@@ -291,7 +322,7 @@ INLINE void set_constants(reduction *r) {
   for (int k = 0; k < m->blocks; k++) {
     const force_set *set = &m->sets[k];
     for (int i = set->first; i < set->first + set->rows; i++)
-      r->c[i] = r->place[k] == INSIDE || set->kind == SET_FREE ? 0.0 : -r->part * r->f[i];
+      r->c[i] = r->place[k] == INSIDE ? 0.0 : -r->part * r->f[i];
     if (r->place[k] == SLIDING && set->rows == 2) {
       double towards = r->x[set->first + 1] - r->w[set->first + 1] / m->scale[k];
       r->c[set->first + 1] += r->part * copysign(set->mu[0], towards) * r->f[set->first];
@@ -334,12 +365,12 @@ INLINE void multiply_rows(const reduction *r, const double *v, int rows, double 
   for (int q = 0; q < fours; q++) four_put(y + i + 4 * q, sum[q]);
 }
 
-/* y += A v without the rows that are eliminated. */
+/* y += A v */
 INLINE void multiply(const reduction *r, const double *v, double *y) {
   int i = 0, rows = 0;
   for (int j = 0; j < r->m->n; j++) {
     r->listed[rows] = j;
-    rows += v[j] != 0.0 && !r->is_free[j];
+    rows += v[j] != 0.0;
   }
   if (!rows) return;
   for (; i + 16 <= r->ld; i += 16) multiply_rows(r, v, rows, y, i, 4);
@@ -348,7 +379,6 @@ INLINE void multiply(const reduction *r, const double *v, double *y) {
   else if (r->ld - i == 4) multiply_rows(r, v, rows, y, i, 1);
 }
 
-/* w of the rows that are not free, as those that are make it. */
 INLINE void find_w(reduction *r) {
   for (int i = 0; i < r->ld; i += WIDTH) four_put(r->w + i, -four_at(r->b + i));
   multiply(r, r->x, r->w);
@@ -522,50 +552,6 @@ INLINE int step(reduction *r, int fresh) {
   return 1;
 }
 
-/* ---- free rows ------------------------------------------------------------------------------- */
-
-/* to += factor * from */
-INLINE void add_multiple(double *to, double factor, const double *from, int ld) {
-  for (int i = 0; i < ld; i += WIDTH)
-    four_put(to + i, four_at(to + i) + factor * four_at(from + i));
-}
-
-/* Takes the row out of those that are still there. */
-INLINE void eliminate_row(reduction *r, int row) {
-  const double *pivots = r->A + row * r->ld;
-  for (int i = 0; i < r->m->n; i++) {
-    double *others = r->A + i * r->ld;
-    if (i == row || others[row] == 0.0 || r->is_free[i]) continue;
-    double factor = others[row] / pivots[row];
-    add_multiple(others, -factor, pivots, r->ld);
-    r->b[i] -= factor * r->b[row];
-    others[row] = 0.0;
-  }
-  r->is_free[row] = 1;
-  r->free[r->frees++] = row;
-}
-
-/* 0 if they determine less than they should. */
-INLINE int eliminate_free_rows(reduction *r) {
-  const model *m = r->m;
-  for (int k = 0; k < m->blocks; k++) {
-    int row = m->sets[k].first;
-    if (m->sets[k].kind != SET_FREE) continue;
-    if (!(r->A[row * (r->ld + 1)] > TINY_PIVOT * m->scale[k])) return 0;
-    eliminate_row(r, row);
-  }
-  return 1;
-}
-
-/* The force in a free row, those of all rows after it known. */
-INLINE void find_free(const reduction *r, int row, double *x) {
-  const double *u = r->A + row * r->ld;
-  four sum = {0.0, 0.0, 0.0, 0.0};
-  x[row] = 0.0;
-  for (int i = 0; i < r->ld; i += WIDTH) sum += four_at(u + i) * four_at(x + i);
-  x[row] = (r->b[row] - four_sum(sum)) / u[row];
-}
-
 /* ---- all together ---------------------------------------------------------------------------- */
 
 /* Whether these places were tried before: then x comes around in a circle. */
@@ -578,14 +564,31 @@ static int was_here(reduction *r) {
   return 0;
 }
 
+/* The forces in all rows, and what A makes of them. */
+INLINE void complete(reduction *r) {
+  const model *whole = r->whole;
+  const small_rest *rest = r->rest;
+  if (!rest->frees) {
+    copy(r, r->answer, r->feasible);
+    for (int i = 0; i < r->ld; i += WIDTH) four_put(r->Aanswer + i, four_of(0.0));
+    multiply(r, r->answer, r->Aanswer);
+    return;
+  }
+  for (int k = 0; k < rest->n; k++) {
+    int row = r->rest_row[k];
+    r->in_rest[row] = r->full[rest->caller_row[row]] = r->feasible[k];
+  }
+  lcplug_small_recover(rest, r->in_rest, r->full);
+  for (int i = 0; i < whole->n; i++) r->answer[i] = r->full[whole->op->layout->row[i]];
+  whole->op->table->apply(whole->op, r->answer, r->Aanswer);
+}
+
 /* The answer that x stands for is the feasible one next to it. */
-static int judge(reduction *r, iteration *it) {
-  const model *m = r->m;
-  copy(r, r->answer, r->x);
-  lcplug_make_feasible(m, r->answer);
-  for (int k = r->frees - 1; k >= 0; k--) find_free(r, r->free[k], r->answer);
-  m->op->table->apply(m->op, r->answer, r->Aanswer);
-  return lcplug_iteration_observe(it, m, r->answer, r->Aanswer);
+INLINE int judge(reduction *r, iteration *it) {
+  copy(r, r->feasible, r->x);
+  lcplug_make_feasible(r->m, r->feasible);
+  complete(r);
+  return lcplug_iteration_observe(it, r->whole, r->answer, r->Aanswer);
 }
 
 /* Whether x is as good as it gets, or as it is asked for. */
@@ -656,11 +659,6 @@ INLINE int relax(reduction *r, iteration *it, double tau, double shortest) {
   return 0;
 }
 
-INLINE int load(reduction *r) {
-  load_matrix(r);
-  return eliminate_free_rows(r);
-}
-
 /* Whether no contact slides under the friction that x is the answer to.  Then exact friction may
  * well hold everything, too, but has other answers beside that one, in which structures creep.
  * Steps in time do not tell them apart. */
@@ -691,18 +689,10 @@ INLINE int solve(reduction *r, iteration *it) {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static int load_avx2(reduction *r) { return load(r); }
 __attribute__((target("avx2"))) static int solve_avx2(reduction *r, iteration *it) {
   return solve(r, it);
 }
 #endif
-
-static int load_best(reduction *r) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return load_avx2(r);
-#endif
-  return load(r);
-}
 
 static int solve_best(reduction *r, iteration *it) {
 #if defined(__x86_64__)
@@ -722,28 +712,37 @@ static int is_usual(reduction *r) {
   return 1;
 }
 
-lcplug_error lcplug_small_cones_begin(const model *m, small_cones **cones,
+lcplug_error lcplug_small_cones_begin(const model *m, const small_rest *rest, small_cones **cones,
                                       lcplug_workspace *workspace) {
   reduction *r = TAKE(workspace, reduction, 1);
   *cones = NULL;
   if (!r) return LCPLUG_ERROR_MEMORY;
-  *r = (reduction){.m = m, .part = 1.0, .ld = padded(m->n), .kernels = lcplug_kernels_best()};
+  *r = (reduction){.m = m,
+                   .whole = m,
+                   .rest = rest,
+                   .part = 1.0,
+                   .ld = rest->ld,
+                   .kernels = lcplug_kernels_best()};
   if (!is_usual(r)) return LCPLUG_OK;
-  if (!take_arrays(r, workspace)) return LCPLUG_ERROR_MEMORY;
+  if ((rest->frees && !reduce_model(r, workspace)) || !take_arrays(r, workspace) ||
+      !load_matrix(r, workspace))
+    return LCPLUG_ERROR_MEMORY;
   load_vectors(r);
-  if (load_best(r)) *cones = r;
+  *cones = r;
   return LCPLUG_OK;
 }
 
 void lcplug_small_cones_settle(small_cones *r, const double *start, iteration *it, double *Ax) {
-  const model *m = r->m;
+  const model *whole = r->whole;
+  const int *solver_row = whole->op->layout->place, *caller_row = r->rest->caller_row;
+  size_t n = (size_t)whole->n;
   int earlier = it->iterations - it->factorizations;
-  memcpy(r->x, start, (size_t)m->n * sizeof *r->x);
-  for (int k = 0; k < m->blocks; k++) r->place[k] = NOWHERE;
+  for (int k = 0; k < r->m->n; k++) r->x[k] = start[solver_row[caller_row[r->rest_row[k]]]];
+  for (int k = 0; k < r->m->blocks; k++) r->place[k] = NOWHERE;
   int solved = solve_best(r, it);
   it->iterations = earlier + it->factorizations; /* not only those that were looked at */
-  int is_last = !memcmp(it->x, r->answer, (size_t)m->n * sizeof *r->answer);
-  if (solved && is_last) memcpy(Ax, r->Aanswer, (size_t)m->n * sizeof *Ax);
-  else if (solved) m->op->table->apply(m->op, it->x, Ax);
+  int is_last = !memcmp(it->x, r->answer, n * sizeof *r->answer);
+  if (solved && is_last) memcpy(Ax, r->Aanswer, n * sizeof *Ax);
+  else if (solved) whole->op->table->apply(whole->op, it->x, Ax);
   else if (it->status != LCPLUG_TIME_LIMIT) it->status = LCPLUG_STALLED;
 }

@@ -23,12 +23,13 @@
 #define LCPLUG_SMALL_CONES_H
 
 #include "iterate.h"
+#include "small.h"
 
 typedef struct small_cones small_cones;
 
-/* The operator is dense.  *cones: NULL where this way does not know a set, or free rows are
- * redundant. */
-lcplug_error lcplug_small_cones_begin(const model *m, small_cones **cones,
+/* The operator is dense; rest: its problem without free rows, which stays as it is.  *cones: NULL
+ * where this way does not know a set. */
+lcplug_error lcplug_small_cones_begin(const model *m, const small_rest *rest, small_cones **cones,
                                       lcplug_workspace *workspace);
 
 /* Improves it->x, whose residual is known or infinite, by steps from `start`; the status says

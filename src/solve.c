@@ -271,11 +271,16 @@ static double cone_tolerance(const lcplug_settings *s) {
 }
 
 /* The shortest way for friction=ode that will have the problem; 0 if none has solved it. */
-static int solve_small(lcplug_workspace *workspace, const lcplug_problem *p,
-                       lcplug_solution *solution, lcplug_info *info) {
+static int solve_nearby(lcplug_workspace *workspace, const lcplug_problem *p,
+                        lcplug_solution *solution, lcplug_info *info, small_rest *rest) {
   double tol = solvers[LCPLUG_EXACT].tol;
   int tiny = p->n <= TINY_MOST_ROWS ? lcplug_tiny_solve(p, tol, solution, info) : 0;
-  return tiny == 1 || lcplug_small_solve(workspace, p, tol, tiny == 0, NULL, solution, info);
+  return tiny == 1 || lcplug_small_solve(workspace, p, tol, tiny == 0, NULL, solution, info, rest);
+}
+
+static int solve_small(lcplug_workspace *workspace, const lcplug_problem *p,
+                       lcplug_solution *solution, lcplug_info *info) {
+  return solve_nearby(workspace, p, solution, info, NULL);
 }
 
 static void settle_small_cones(job *j, small_cones *cones, const double *start) {
@@ -305,7 +310,7 @@ static void run_small_endless(job *j, small_cones *cones, double *x, double *sta
 /* Friction=ode is quickly solved.  Where nothing slides its answer is right for cones too, and else
  * it is near one.  The status says whether that was enough. */
 static lcplug_error run_small_cones(job *j) {
-  small_cones *cones;
+  small_cones *cones = NULL;
   double *start = TAKE(j->workspace, double, j->layout.n);
   if (!start) return LCPLUG_ERROR_MEMORY;
   j->it.status = LCPLUG_STALLED;
@@ -322,7 +327,9 @@ static lcplug_error run_small_cones(job *j) {
   if (j->nearby.judged) j->it.residual = INFINITY; /* of no use, and nobody asks how much of none */
   else if (lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
   j->it.status = LCPLUG_STALLED;
-  error = lcplug_small_cones_begin(&j->model, &cones, j->workspace);
+  small_rest *rest = &j->nearby.rest;
+  if (rest->n || lcplug_small_reduce(j->workspace, j->problem, rest))
+    error = lcplug_small_cones_begin(&j->model, rest, &cones, j->workspace);
   if (!error && cones) settle_small_cones(j, cones, start);
   if (!error && !is_over(j) && lcplug_exact_is_endless(&j->layout))
     run_small_endless(j, cones, j->nearby.x, start);
@@ -476,9 +483,8 @@ static int solve_short_cones(lcplug_workspace *workspace, const lcplug_problem *
   if (!memory) return 0;
   nearby->x = memory, nearby->w = memory + p->n;
   lcplug_solution found = {.x = nearby->x, .w = nearby->w};
-  workspace_mark mark = lcplug_mark(workspace);
-  nearby->known = solve_small(workspace, p, &found, &nearby->info) ? 1 : -1;
-  lcplug_release(workspace, mark);
+  int solved = solve_nearby(workspace, p, &found, &nearby->info, &nearby->rest);
+  nearby->known = solved ? 1 : -1;
   if (nearby->known < 0) return 0;
   int coulomb = s->friction == LCPLUG_FRICTION_COULOMB;
   return lcplug_short_cones(p, coulomb, cone_tolerance(s), nearby, solution, info);
@@ -514,7 +520,7 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
                        ? lcplug_places_find(lcplug_workspace_places(workspace), problem)
                        : NULL;
   if (!solved && small) {
-    solved = lcplug_small_solve(workspace, problem, tol, tiny == 0, memory, solution, info);
+    solved = lcplug_small_solve(workspace, problem, tol, tiny == 0, memory, solution, info, NULL);
     lcplug_workspace_reset(workspace);
   }
   if (short_one && last_stage(settings->friction) >= STAGE_CONE)
@@ -526,8 +532,8 @@ static lcplug_error solve_checked(lcplug_workspace *workspace, const lcplug_prob
              .memory = memory,
              .nearby = nearby};
     error = run_job(&j, solution, info, started);
-    lcplug_workspace_reset(workspace);
   }
+  lcplug_workspace_reset(workspace);
   if (error) return error;
   info->api = INFO_API;
   info->seconds = settings->timing ? lcplug_now() - started : 0.0;

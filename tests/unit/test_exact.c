@@ -140,7 +140,7 @@ static int solve_by(way by, instance *p, lcplug_info *info) {
     done = p->n <= TINY_MOST_ROWS && lcplug_tiny_solve(&problem, TOL, &solution, info) == 1;
   else if (by == SMALL || by == INTERIOR)
     done = p->n <= SMALL_MOST_IN_ALL &&
-           lcplug_small_solve(workspace, &problem, TOL, by == SMALL, NULL, &solution, info);
+           lcplug_small_solve(workspace, &problem, TOL, by == SMALL, NULL, &solution, info, NULL);
   else {
     problem.x0 = none; /* a guess, even none at all, keeps the short ways out */
     *info = solve_problem(workspace, &problem, p, &s);
