@@ -6,9 +6,16 @@
  *     dx = B z + c,   T'(A dx + s f) + K z = 0 ,
  *
  * one for every row that its set leaves alone (`singles`), then two for every contact that slides
- * (`pairs`); c is what the sets prescribe.  The matrix T'A B + K is symmetric for friction=cone and
- * where nothing slides, which Cholesky's kernel takes; else those of the sparse LU do, without
- * exchanges: a pivot that happens to be small costs digits, which the next step brings back.  The
+ * (`pairs`), the force across the slip and the one along it; c is what the sets prescribe.  The
+ * matrix T'A B + K is symmetric but for the forces along the slip, which exact friction tests by
+ * the normal alone:
+ *
+ *     [ M   F ]      M: singles and forces across, symmetric and positive
+ *     [ T'  C ]      F, T': what forces along the slip do, and what their tests see
+ *
+ * Cholesky's kernel takes M, with the rows of T' and F' below it, and those of the sparse LU take
+ * C - T' M^-1 F, without exchanges: a pivot that happens to be small costs digits, which the next
+ * step brings back.  Where friction=cone has them tested by themselves they are part of M.  The
  * rest is compiled twice, for any processor and for AVX2. */
 #include "small_cones.h"
 
@@ -21,7 +28,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { WIDTH = 4, NONE = -1 };
+enum { WIDTH = 4, NONE = -1, SINGLE = -2 };
 enum { QUICK_STEPS = 5, MOST_STEPS = 12, PATIENCE = 5, LAST_STEPS = 2, STEPS_IN_TIME = 60 };
 /* Fewer unknowns are factorized as quickly as substituted for. */
 enum { FEW = 20, MOST_SEEN = 32 };
@@ -47,9 +54,11 @@ static const double WORTH_A_TRY = 1e-4, NEXT_TRY = 0.01;
 
 typedef enum place { AT_LOW, AT_HIGH, INSIDE, SLIDING, NOWHERE } place;
 
-/* Two unknowns: the force z_1 (1, mu d) along the slip, and z_2 d' across it. */
+/* Two unknowns: the force z_1 (1, mu d) along the slip, and z_2 d' across it.  A single that others
+ * follow stands behind the pairs, with nothing across and mu = 0: its force does more, too, than
+ * what tests it. */
 typedef struct pair {
-  int set, row; /* of the normal; the tangents follow */
+  int row; /* of the normal; the tangents follow */
   double mu, d[2];
   double rest;   /* mu p_n / |u_t|: how fast the force turns with the slip */
   double across; /* K of z_2: holds the force to the direction of the slip */
@@ -80,17 +89,25 @@ struct small_cones {
   int seen_count;
   unsigned char *place; /* by set */
   /* the unknowns, of the places at the last factorization */
-  int singles, pairs, followers, unknowns;
-  int *single, *unknown_of; /* row -> its unknown or NONE */
+  int singles, pairs, leaders, followers; /* leaders: the pairs, and singles that others follow */
+  int *single, *leader_of;                /* row -> its pair, NONE or SINGLE */
   pair *pair;
   follower *follower;
+  /* the same of four leaders at a time: d, mu d, and 1 (0 where there is none) */
+  int *leader_row;
+  double *heading[2], *force[2], *present;
   /* a step */
   double *c, *Ac;
   double drag, part; /* 1 / tau of a step in time, 0 for Newton's; 1 / (1 + drag) */
-  int symmetric, panel_ld;
-  double *lower, *upper; /* panels: the lower triangle, the upper one transposed */
   const cholesky_kernels *kernels;
-  double *inverse, *floor, *ones, *z;
+  /* M, and below it the tests of leaders, their forces, and the right side; all begin at multiples
+   * of WIDTH */
+  int core, first_test, first_force, right_side, panel_ld;
+  double *panel, *inverse, *z;
+  /* C: the lower triangle, the upper one transposed with its right side below */
+  int turned, turned_ld;
+  double *lower, *upper, *turned_inverse, *turned_z;
+  double *floor, *ones, *line[3];
   double *start, *kept;
   double *feasible;         /* next to x */
   double *answer, *Aanswer; /* the same with free rows, in the order of the model */
@@ -103,21 +120,27 @@ static int padded(int rows) { return (rows + WIDTH - 1) & -WIDTH; }
 
 static int take_arrays(reduction *r, lcplug_workspace *workspace) {
   size_t n = (size_t)r->m->n, ld = (size_t)r->ld, all = (size_t)r->whole->n;
-  double **vectors[] = {&r->scale,  &r->x,        &r->w,      &r->f,       &r->slip,    &r->c,
-                        &r->Ac,     &r->z,        &r->floor,  &r->ones,    &r->inverse, &r->start,
-                        &r->kept,   &r->feasible, &r->answer, &r->Aanswer, &r->in_rest, &r->full};
-  size_t count = sizeof vectors / sizeof *vectors, each = (size_t)padded((int)all) + 2 * WIDTH;
+  double **vectors[] = {&r->scale,    &r->x,          &r->w,          &r->f,        &r->slip,
+                        &r->c,        &r->Ac,         &r->z,          &r->floor,    &r->ones,
+                        &r->inverse,  &r->start,      &r->kept,       &r->feasible, &r->answer,
+                        &r->Aanswer,  &r->in_rest,    &r->full,       &r->present,  &r->force[0],
+                        &r->force[1], &r->heading[0], &r->heading[1], &r->line[0],  &r->line[1],
+                        &r->line[2],  &r->turned_z,   &r->turned_inverse};
+  /* A leader has a row below M twice, and rows of its own that are no others'. */
+  size_t count = sizeof vectors / sizeof *vectors, each = (size_t)padded((int)all) + 5 * WIDTH;
   double *lines = TAKE(workspace, double, count *each);
-  r->lower = TAKE(workspace, double, n *(ld + WIDTH));
-  r->upper = TAKE(workspace, double, n *(ld + WIDTH));
-  r->single = TAKE(workspace, int, 3 * n + 1);
+  r->panel = TAKE(workspace, double, n *(ld + 4 * WIDTH));
+  r->lower = TAKE(workspace, double, (n / 2 + 2 * WIDTH) * (ld / 2 + 3 * WIDTH));
+  r->upper = TAKE(workspace, double, (n / 2 + 2 * WIDTH) * (ld / 2 + 3 * WIDTH));
+  r->single = TAKE(workspace, int, 4 * n + WIDTH + 1);
   r->place = TAKE(workspace, unsigned char, n);
-  r->pair = TAKE(workspace, pair, n / 3 + 1);
+  r->pair = TAKE(workspace, pair, n + 1);
   r->follower = TAKE(workspace, follower, n);
-  if (!lines || !r->lower || !r->upper || !r->single || !r->place || !r->pair || !r->follower)
+  if (!lines || !r->panel || !r->lower || !r->upper || !r->single || !r->place || !r->pair ||
+      !r->follower)
     return 0;
   for (size_t i = 0; i < count; i++) *vectors[i] = lines + i * each;
-  r->unknown_of = r->single + n, r->listed = r->unknown_of + n;
+  r->leader_of = r->single + n, r->listed = r->leader_of + n, r->leader_row = r->listed + n + 1;
   return 1;
 }
 
@@ -132,7 +155,9 @@ static int reduce_model(reduction *r, lcplug_workspace *workspace) {
   force_set *sets = TAKE(workspace, force_set, whole->blocks);
   double *scale = TAKE(workspace, double, whole->blocks);
   if (!row || !sets || !scale) return 0;
-  r->reduced = (model){.sets = sets, .scale = scale, .coulomb = whole->coulomb, .unit = whole->unit};
+  r->reduced = *whole;
+  r->reduced.n = r->reduced.blocks = 0;
+  r->reduced.sets = sets, r->reduced.scale = scale;
   for (int k = 0; k < whole->blocks; k++) {
     force_set set = whole->sets[k];
     if (set.kind == SET_FREE) continue;
@@ -159,7 +184,7 @@ static int load_matrix(reduction *r, lcplug_workspace *workspace) {
     if (in_rest[l->row[i]] != NONE) r->rest_row[k++] = in_rest[l->row[i]];
   r->A = rest->A, r->b = rest->b;
   if (l->identity) return 1;
-  double *A = TAKE(workspace, double, n *ld), *b = TAKE(workspace, double, ld);
+  double *A = TAKE(workspace, double, n *ld + WIDTH), *b = TAKE(workspace, double, ld);
   if (!A || !b) return 0;
   for (int i = 0; i < n; i++) {
     const double *from = rest->A + r->rest_row[i] * ld;
@@ -262,7 +287,7 @@ INLINE int read_sets(reduction *r) {
 /* ---- what is unknown ------------------------------------------------------------------------- */
 
 INLINE void add_single(reduction *r, int row) {
-  r->unknown_of[row] = r->singles;
+  r->leader_of[row] = SINGLE;
   r->single[r->singles++] = row;
 }
 
@@ -282,14 +307,50 @@ INLINE void add_sliding(reduction *r, int k, const force_set *set) {
   }
   u[1] = r->x[row + 2] - r->w[row + 2] / scale;
   double rest = larger(mu * (r->x[row] - r->f[row]) / slip, LEAST_REST);
+  r->leader_of[row] = r->pairs;
   r->pair[r->pairs++] =
-      (pair){k, row, mu, {u[0] / slip, u[1] / slip}, rest, scale * (1.0 / rest - 1.0)};
+      (pair){row, mu, {u[0] / slip, u[1] / slip}, rest, scale * (1.0 / rest - 1.0)};
+}
+
+/* Singles that others follow become leaders. */
+INLINE void find_leaders(reduction *r) {
+  int singles = 0;
+  for (int e = 0; e < r->followers; e++) {
+    int row = r->follower[e].normal;
+    if (r->leader_of[row] != SINGLE) continue;
+    r->leader_of[row] = r->leaders;
+    r->pair[r->leaders++] = (pair){.row = row, .rest = 1.0};
+  }
+  for (int j = 0; j < r->singles; j++)
+    if (r->leader_of[r->single[j]] == SINGLE) r->single[singles++] = r->single[j];
+  r->singles = singles;
+}
+
+/* Where each of them stands in the matrix. */
+INLINE void place_unknowns(reduction *r) {
+  int alike = !r->m->coulomb && !r->followers; /* forces along the slip, and what tests them */
+  r->turned = alike ? 0 : r->leaders;
+  r->core = r->singles + r->pairs + (alike ? r->pairs : 0);
+  r->first_test = padded(r->core);
+  r->first_force = alike ? r->singles + r->pairs : r->first_test + padded(r->turned);
+  r->right_side = r->first_test + 2 * padded(r->turned);
+  r->panel_ld = r->right_side + WIDTH;
+  r->turned_ld = padded(r->turned) + WIDTH;
+  for (int l = 0; l < padded(r->leaders); l++) {
+    const pair *p = &r->pair[l < r->leaders ? l : 0];
+    r->leader_row[l] = p->row;
+    r->present[l] = l < r->leaders ? 1.0 : 0.0;
+    for (int i = 0; i < 2; i++) {
+      r->heading[i][l] = l < r->pairs ? p->d[i] : 0.0;
+      r->force[i][l] = p->mu * r->heading[i][l];
+    }
+  }
 }
 
 INLINE void choose_unknowns(reduction *r) {
   const model *m = r->m;
   r->singles = r->pairs = r->followers = 0;
-  for (int i = 0; i < m->n; i++) r->unknown_of[i] = NONE;
+  for (int i = 0; i < m->n; i++) r->leader_of[i] = NONE;
   for (int k = 0; k < m->blocks; k++) {
     const force_set *set = &m->sets[k];
     int at = r->place[k];
@@ -302,9 +363,9 @@ INLINE void choose_unknowns(reduction *r) {
       add_follower(r, set->first, set->normal, at == AT_LOW ? -mu : mu);
     }
   }
-  for (int l = 0; l < r->pairs; l++) r->unknown_of[r->pair[l].row] = r->singles + 2 * l;
-  r->unknowns = r->singles + 2 * r->pairs;
-  r->symmetric = !r->followers && (!r->pairs || !m->coulomb);
+  r->leaders = r->pairs;
+  if (r->followers) find_leaders(r);
+  place_unknowns(r);
 }
 
 /* What a pair lacks, along the slip of its contact and across it. */
@@ -342,7 +403,7 @@ INLINE void set_constants(reduction *r) {
   }
   for (int e = 0; e < r->followers; e++) {
     const follower *o = &r->follower[e];
-    if (r->unknown_of[o->normal] == NONE) r->c[o->row] += o->ratio * r->part * r->c[o->normal];
+    if (r->leader_of[o->normal] == NONE) r->c[o->row] += o->ratio * r->part * r->c[o->normal];
   }
 }
 
@@ -393,145 +454,172 @@ INLINE double by_force(const pair *p, const double *v) {
 
 INLINE double by_across(const pair *p, const double *v) { return p->d[0] * v[2] - p->d[1] * v[1]; }
 
-/* The column of a row that is alone, from its own place on; above the diagonal, transposed, the
- * forces of pairs take the place of their tests. */
-INLINE void fill_single(reduction *r, int j) {
-  int S = r->singles, ld = r->panel_ld, coulomb = r->m->coulomb;
-  const double *v = r->A + r->single[j] * r->ld;
-  double *low = r->lower + j * ld, *up = r->upper + j * ld;
-  int i = j & -WIDTH; /* what is above the diagonal is not read */
-  for (; i + WIDTH <= S; i += WIDTH) {
-    four picked = four_picked(v, r->single + i);
-    four_put(low + i, picked);
-    if (!r->symmetric) four_put(up + i, picked);
+/* What all leaders have of a row of A, into the places that they have in a column of the panel.
+ * Last ones first: what four of them write too much others write over. */
+INLINE void weigh(const reduction *r, const double *v, double *column) {
+  double *across = column + r->singles, *test = column + r->first_test,
+         *force = column + r->first_force;
+  four_put(column + r->right_side, four_of(0.0));
+  if (r->core) four_put(column + r->first_test - WIDTH, four_of(0.0));
+  for (int l = padded(r->leaders) - WIDTH; l >= 0; l -= WIDTH) {
+    four of[4];
+#pragma GCC unroll 4
+    for (int q = 0; q < WIDTH; q++) of[q] = four_at(v + r->leader_row[l + q]);
+    four_transpose(of);
+    four normal = of[0] * four_at(r->present + l);
+    four all = normal + of[1] * four_at(r->force[0] + l) + of[2] * four_at(r->force[1] + l);
+    four_put(across + l, four_at(r->heading[0] + l) * of[2] - four_at(r->heading[1] + l) * of[1]);
+    four_put(force + l, all);
+    if (r->turned) four_put(test + l, r->m->coulomb ? normal : all);
   }
-  for (; i < S; i++) low[i] = up[i] = v[r->single[i]];
-  for (int l = 0; l < r->pairs; l++) {
-    const pair *p = &r->pair[l];
-    double force = by_force(p, v + p->row), across = by_across(p, v + p->row);
-    low[S + 2 * l] = coulomb ? v[p->row] : force;
-    low[S + 2 * l + 1] = across;
-    if (coulomb) up[S + 2 * l] = force, up[S + 2 * l + 1] = across;
-  }
-}
-
-/* Both columns of a pair: 2 x 2 of every 3 x 3. */
-INLINE void fill_pair(reduction *r, int l) {
-  int S = r->singles, ld = r->panel_ld, j = S + 2 * l, coulomb = r->m->coulomb;
-  const pair *p = &r->pair[l];
-  double *low = r->lower + j * ld, *up = r->upper + j * ld;
-  for (int o = l; o < r->pairs; o++) {
-    const pair *q = &r->pair[o];
-    const double *a = r->A + q->row * r->ld + p->row;
-    double force[3], across[3], normal[3];
-    int i = S + 2 * o;
-    for (int k = 0; k < 3; k++, a += r->ld)
-      force[k] = by_force(p, a), across[k] = by_across(p, a), normal[k] = a[0];
-    low[i] = coulomb ? force[0] : by_force(q, force);
-    low[i + 1] = by_across(q, force);
-    low[ld + i] = coulomb ? across[0] : by_force(q, across);
-    low[ld + i + 1] = by_across(q, across);
-    if (!coulomb) continue;
-    up[i] = by_force(q, normal);
-    up[i + 1] = by_across(q, normal);
-    up[ld + i] = by_force(q, across);
-    up[ld + i + 1] = by_across(q, across);
-  }
-}
-
-/* What tests unknown i, of a vector. */
-INLINE double tested(const reduction *r, int i, const double *v) {
-  if (i < r->singles) return v[r->single[i]];
-  const pair *p = &r->pair[(i - r->singles) / 2];
-  if ((i - r->singles) % 2) return by_across(p, v + p->row);
-  return r->m->coulomb ? v[p->row] : by_force(p, v + p->row);
-}
-
-/* A force that follows adds to the column of the one that it follows. */
-INLINE void add_followers(reduction *r) {
-  int ld = r->panel_ld;
   for (int e = 0; e < r->followers; e++) {
     const follower *o = &r->follower[e];
-    int j = r->unknown_of[o->normal];
-    for (int i = 0; i < r->unknowns && j != NONE; i++) {
-      double more = o->ratio * r->part * tested(r, i, r->A + o->row * r->ld);
-      *(i < j ? &r->upper[i * ld + j] : &r->lower[j * ld + i]) += more;
-    }
+    int l = r->leader_of[o->normal];
+    if (l != NONE) force[l] += o->ratio * r->part * v[o->row];
   }
+}
+
+/* The column of a row that is alone, from its own place on. */
+INLINE void fill_single(reduction *r, int j) {
+  const double *v = r->A + r->single[j] * r->ld;
+  double *column = r->panel + j * r->panel_ld;
+  int i = j & -WIDTH; /* what is above the diagonal is not read */
+  weigh(r, v, column);
+  for (; i + WIDTH <= r->singles; i += WIDTH) four_put(column + i, four_picked(v, r->single + i));
+  for (; i < r->singles; i++) column[i] = v[r->single[i]];
+}
+
+/* What tests leader l, of all forces: a row of C. */
+INLINE void fill_turned(reduction *r, int l, const double *test) {
+  int ld = r->turned_ld;
+  for (int k = 0; k < ld; k += WIDTH)
+    four_put(r->upper + l * ld + k, four_at(test + r->first_force + k));
+  for (int k = 0; k <= l; k++) r->lower[k * ld + l] = test[r->first_force + k];
+}
+
+/* Both columns of a pair, from the rows of its contact. */
+INLINE void fill_pair(reduction *r, int l) {
+  int ld = r->panel_ld, first = r->singles & -WIDTH, alike = !r->turned;
+  const pair *p = &r->pair[l];
+  const double *normal = r->line[0], *one = r->line[1], *two = r->line[2];
+  double *across = r->panel + (r->singles + l) * ld;
+  double *along = alike ? r->panel + (r->singles + r->pairs + l) * ld : r->line[0];
+  for (int i = 0; i < 3; i++) weigh(r, r->A + (p->row + i) * r->ld, r->line[i]);
+  for (int i = first; i < ld; i += WIDTH)
+    four_put(across + i, p->d[0] * four_at(two + i) - p->d[1] * four_at(one + i));
+  for (int i = first; i < ld && !r->m->coulomb; i += WIDTH)
+    four_put(along + i, four_at(normal + i) + p->mu * (p->d[0] * four_at(one + i) +
+                                                       p->d[1] * four_at(two + i)));
+  if (!alike) fill_turned(r, l, along);
+}
+
+/* What holds the unknowns by themselves, and what their pivots have to exceed. */
+INLINE void fill_diagonal(reduction *r) {
+  int S = r->singles, ld = r->panel_ld + 1, turned = r->turned_ld + 1;
+  double largest = 0.0;
+  for (int j = 0; j < S; j++) r->panel[j * ld] += r->drag * r->scale[r->single[j]];
+  for (int l = 0; l < r->leaders; l++) {
+    const pair *p = &r->pair[l];
+    double drag = r->drag * r->scale[p->row];
+    double *along = r->turned ? r->lower + l * turned : r->panel + (S + r->pairs + l) * ld;
+    *along += r->m->coulomb ? drag : drag * (1.0 + p->mu * p->mu);
+    largest = larger(fabs(*along), largest);
+    if (l < r->pairs) r->panel[(S + l) * ld] += p->across + drag / p->rest;
+  }
+  for (int j = 0; j < r->core; j++) largest = larger(r->panel[j * ld], largest);
+  for (int j = 0; j < r->core || j < r->turned; j++) r->floor[j] = TINY_PIVOT * largest;
+}
+
+/* Rows and columns of C that only fill up its squares. */
+INLINE void pad_turned(reduction *r) {
+  int ld = r->turned_ld, L = r->turned;
+  for (int l = 0; l < L; l++)
+    for (int i = L; i < ld; i++) r->lower[l * ld + i] = 0.0;
+  for (int i = L * ld; i < (padded(L) + 1) * ld; i++) r->lower[i] = r->upper[i] = 0.0;
 }
 
 INLINE void assemble(reduction *r) {
-  int rows = r->unknowns, ld = r->panel_ld = padded(rows) + WIDTH;
-  double largest = 0.0;
   for (int j = 0; j < r->singles; j++) fill_single(r, j);
   for (int l = 0; l < r->pairs; l++) fill_pair(r, l);
-  if (r->followers) add_followers(r);
-  for (int j = 0; j < r->singles; j++) r->lower[j * (ld + 1)] += r->drag * r->scale[r->single[j]];
-  for (int l = 0; l < r->pairs; l++) {
-    const pair *p = &r->pair[l];
-    int j = r->singles + 2 * l;
-    double drag = r->drag * r->scale[p->row];
-    r->lower[j * (ld + 1)] += r->m->coulomb ? drag : drag * (1.0 + p->mu * p->mu);
-    r->lower[(j + 1) * (ld + 1)] += p->across + drag / p->rest;
+  for (int l = r->pairs; l < r->leaders; l++) {
+    weigh(r, r->A + r->pair[l].row * r->ld, r->line[0]);
+    fill_turned(r, l, r->line[0]);
   }
-  for (int j = 0; j < rows; j++) {
-    double size = fabs(r->lower[j * (ld + 1)]);
-    largest = size > largest ? size : largest;
-    for (int i = rows; i < ld; i++) r->lower[j * ld + i] = 0.0;
-    for (int i = rows; i < ld && !r->symmetric; i++) r->upper[j * ld + i] = 0.0;
-  }
-  for (int j = 0; j < rows; j++) r->floor[j] = TINY_PIVOT * largest;
+  if (r->turned) pad_turned(r);
+  fill_diagonal(r);
 }
 
 /* -T'(A c + s f), and what holds the force across. */
 INLINE void set_right_side(reduction *r) {
+  int S = r->singles;
   for (int i = 0; i < r->ld; i += WIDTH)
     four_put(r->Ac + i, four_at(r->scale + i) * four_at(r->f + i));
   multiply(r, r->c, r->Ac);
-  for (int j = 0; j < r->unknowns; j++) r->z[j] = -tested(r, j, r->Ac);
-  for (int l = 0; l < r->pairs; l++)
-    r->z[r->singles + 2 * l + 1] -= r->pair[l].across * lack_across(r, &r->pair[l]);
+  for (int j = 0; j < S; j++) r->z[j] = -r->Ac[r->single[j]];
+  for (int l = 0; l < r->leaders; l++) {
+    const pair *p = &r->pair[l];
+    const double *of = r->Ac + p->row;
+    double along = r->m->coulomb ? -of[0] : -by_force(p, of);
+    if (l < r->pairs) r->z[S + l] = -by_across(p, of) - p->across * lack_across(r, p);
+    *(r->turned ? &r->turned_z[l] : &r->z[S + r->pairs + l]) = along;
+  }
 }
 
-/* With z as the row below, which does the forward substitution on the way.  0 for a singular
- * matrix. */
+/* With the right side as the row below, which does the forward substitution on the way.  0 for a
+ * singular matrix. */
 INLINE int factorize(reduction *r) {
-  int rows = r->unknowns, below = padded(rows), ld = r->panel_ld;
-  double *panel = r->symmetric ? r->lower : r->upper;
-  for (int j = 0; j < rows; j++) panel[j * ld + below] = r->z[j];
-  int bad = r->symmetric
-                ? r->kernels->panel(r->lower, ld, rows, r->floor, r->inverse)
-                : r->kernels->panels(r->lower, r->upper, ld, rows, r->floor, r->inverse, r->ones);
-  for (int j = 0; j < rows; j++) r->z[j] = panel[j * ld + below];
-  return !bad;
+  int ld = r->panel_ld, L = r->turned, below = padded(L), turned_ld = r->turned_ld;
+  const cholesky_kernels *k = r->kernels;
+  for (int j = 0; j < r->core; j++) r->panel[j * ld + r->right_side] = r->z[j];
+  if (k->panel(r->panel, ld, r->core, r->floor, r->inverse)) return 0;
+  for (int j = 0; j < r->core; j++) r->z[j] = r->panel[j * ld + r->right_side];
+  if (!L) return 1;
+  const double *test = r->panel + r->first_test, *force = r->panel + r->first_force;
+  for (int l = 0; l < L; l++) r->upper[l * turned_ld + below] = r->turned_z[l];
+  k->schur_pair(test, force, ld, r->core, below + 1, r->lower, 1);
+  k->schur_pair(force, test, ld, r->core, below + 1, r->upper, 1);
+  if (k->panels(r->lower, r->upper, turned_ld, L, r->floor, r->turned_inverse, r->ones)) return 0;
+  for (int l = 0; l < L; l++) r->turned_z[l] = r->upper[l * turned_ld + below];
+  return 1;
 }
 
 /* The row below is a right side, not one of the matrix's: it counts for nothing behind the zeros of
  * z. */
 INLINE void substitute(reduction *r, int forward) {
-  int rows = r->unknowns, ld = r->panel_ld;
-  for (int j = rows; j < ld; j++) r->z[j] = 0.0;
-  if (forward) r->kernels->forward(r->lower, ld, rows, r->symmetric ? r->inverse : r->ones, r->z);
-  for (int j = rows; j < ld; j++) r->z[j] = 0.0;
-  r->kernels->backward(r->symmetric ? r->lower : r->upper, ld, rows, r->inverse, r->z);
+  const cholesky_kernels *k = r->kernels;
+  int ld = r->panel_ld, L = r->turned;
+  double *z = r->z, *turned = r->turned_z;
+  if (forward) {
+    for (int j = r->core; j < ld; j++) z[j] = 0.0;
+    k->forward(r->panel, ld, r->core, r->inverse, z);
+    for (int l = 0; l < L; l++) turned[l] += z[r->first_test + l];
+    for (int l = L; l < r->turned_ld; l++) turned[l] = 0.0;
+    k->forward(r->lower, r->turned_ld, L, r->ones, turned);
+  }
+  for (int l = L; l < r->turned_ld; l++) turned[l] = 0.0;
+  k->backward(r->upper, r->turned_ld, L, r->turned_inverse, turned);
+  for (int j = r->core; j < ld; j++) z[j] = 0.0;
+  for (int l = 0; l < L; l++) z[r->first_force + l] = turned[l];
+  k->backward(r->panel, ld, r->core, r->inverse, z);
 }
 
 /* x += B z + c */
 INLINE void move(reduction *r) {
-  const double *z = r->z;
+  const double *z = r->z, *forces = r->z + r->first_force;
   for (int i = 0; i < r->ld; i += WIDTH) four_put(r->x + i, four_at(r->x + i) + four_at(r->c + i));
   for (int j = 0; j < r->singles; j++) r->x[r->single[j]] += z[j];
   for (int l = 0; l < r->pairs; l++) {
     const pair *p = &r->pair[l];
-    double along = z[r->singles + 2 * l], across = z[r->singles + 2 * l + 1];
+    double along = forces[l], across = z[r->singles + l];
     r->x[p->row] += along;
     r->x[p->row + 1] += p->mu * p->d[0] * along - p->d[1] * across;
     r->x[p->row + 2] += p->mu * p->d[1] * along + p->d[0] * across;
   }
+  for (int l = r->pairs; l < r->leaders; l++) r->x[r->pair[l].row] += forces[l];
   for (int e = 0; e < r->followers; e++) {
     const follower *o = &r->follower[e];
-    if (r->unknown_of[o->normal] != NONE)
-      r->x[o->row] += o->ratio * r->part * z[r->unknown_of[o->normal]];
+    int l = r->leader_of[o->normal];
+    if (l != NONE) r->x[o->row] += o->ratio * r->part * forces[l];
   }
 }
 
@@ -539,7 +627,7 @@ INLINE void move(reduction *r) {
 INLINE int step(reduction *r, int fresh) {
   if (fresh) choose_unknowns(r);
   set_constants(r);
-  if (r->unknowns) {
+  if (r->core + r->turned) {
     set_right_side(r);
     if (fresh) {
       assemble(r);
@@ -610,7 +698,7 @@ INLINE int settle(reduction *r, iteration *it) {
              : unit_steps && is_ready(r, it, &last_steps) && judge(r, it))
       return 1;
     if (unit_steps && r->violation < best) best = r->violation, since = 0;
-    int chord = steps && same && r->unknowns >= FEW && r->violation <= CHORD * r->m->unit &&
+    int chord = steps && same && r->core + r->turned >= FEW && r->violation <= CHORD * r->m->unit &&
                 r->violation <= CONTRACTION * before;
     if ((!chord && steps == MOST_STEPS) || since == PATIENCE) break;
     if (r->linear && !same && was_here(r)) break;
