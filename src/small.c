@@ -662,13 +662,6 @@ INLINE int reduce(small *s) {
   return !not_finite;
 }
 
-int lcplug_small_reduce(lcplug_workspace *workspace, const lcplug_problem *p, small_rest *rest) {
-  small s = {.problem = p, .workspace = workspace, .kernels = lcplug_kernels_best()};
-  if (!reduce(&s)) return 0;
-  *rest = rest_of(&s);
-  return 1;
-}
-
 INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double tol, int settles,
                  places *memory, lcplug_solution *solution, lcplug_info *info, small_rest *rest) {
   small s = {.problem = p,
@@ -700,6 +693,7 @@ INLINE int solve(lcplug_workspace *workspace, const lcplug_problem *p, double to
 }
 
 #if defined(__x86_64__)
+__attribute__((target("avx2"))) static int reduce_avx2(small *s) { return reduce(s); }
 __attribute__((target("avx2"))) static int solve_avx2(lcplug_workspace *workspace,
                                                       const lcplug_problem *p, double tol,
                                                       int settles, places *memory,
@@ -708,6 +702,46 @@ __attribute__((target("avx2"))) static int solve_avx2(lcplug_workspace *workspac
   return solve(workspace, p, tol, settles, memory, solution, info, rest);
 }
 #endif
+
+static int reduce_plain(small *s) { return reduce(s); }
+
+static int reduce_best(small *s) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return reduce_avx2(s);
+#endif
+  return reduce_plain(s);
+}
+
+static int has_free_rows(const lcplug_problem *p) {
+  for (int i = 0; i < p->n; i++)
+    if (low_of(p, i) == -INFINITY && high_of(p, i) == INFINITY && !is_friction(p, i)) return 1;
+  return 0;
+}
+
+/* With no free row nothing is to be done but a copy, of numbers that others have found sound. */
+static int copy_problem(lcplug_workspace *workspace, const lcplug_problem *p, small_rest *rest) {
+  int n = p->n, ld = lcplug_panel_pad(n);
+  double *A = TAKE(workspace, double, ld *(n + 1) + PANEL_PAD), *b = A + ld * n;
+  int *row = TAKE(workspace, int, n);
+  if (!A || !row) return 0;
+  for (int i = 0; i < n; i++) {
+    const double *a = p->A + (size_t)i * p->stride;
+    for (int j = 0; j <= i; j++) A[i * ld + j] = A[j * ld + i] = a[j];
+    for (int j = n; j < ld; j++) A[i * ld + j] = 0.0;
+    b[i] = p->b[(size_t)i * p->b_step], row[i] = i;
+  }
+  for (int i = n; i < ld; i++) b[i] = 0.0;
+  *rest = (small_rest){.n = n, .ld = ld, .caller_row = row, .A = A, .b = b};
+  return 1;
+}
+
+int lcplug_small_reduce(lcplug_workspace *workspace, const lcplug_problem *p, small_rest *rest) {
+  small s = {.problem = p, .workspace = workspace, .kernels = lcplug_kernels_best()};
+  if (!has_free_rows(p)) return copy_problem(workspace, p, rest);
+  if (!reduce_best(&s)) return 0;
+  *rest = rest_of(&s);
+  return 1;
+}
 
 static int solve_plain(lcplug_workspace *workspace, const lcplug_problem *p, double tol,
                        int settles, places *memory, lcplug_solution *solution, lcplug_info *info,

@@ -26,7 +26,8 @@ typedef struct small_rest {
   double *free_panel, *free_inverse, *scratch;
 } small_rest;
 
-/* 0 for anything unusual, as below.  The pieces are the workspace's. */
+/* The same of a problem that was solved already, by who needed less of it.  0 if free rows are
+ * redundant.  The pieces are the workspace's. */
 int lcplug_small_reduce(lcplug_workspace *workspace, const lcplug_problem *problem,
                         small_rest *rest);
 

@@ -102,11 +102,10 @@ struct small_cones {
   double *c, *Ac;
   double drag, part; /* 1 / tau of a step in time, 0 for Newton's; 1 / (1 + drag) */
   const cholesky_kernels *kernels;
-  /* M, and below it the tests of leaders, their forces, and the right side; all begin at multiples
-   * of WIDTH */
-  int core, first_test, first_force, right_side, panel_ld;
+  /* M, and below it the tests of leaders, and their forces; both begin at multiples of WIDTH */
+  int core, first_test, first_force, panel_ld;
   double *panel, *inverse, *z;
-  /* C: the lower triangle, the upper one transposed with its right side below */
+  /* C: the lower triangle, the upper one transposed */
   int turned, turned_ld;
   double *lower, *upper, *turned_inverse, *turned_z;
   double *floor, *ones, *line[3];
@@ -334,10 +333,9 @@ INLINE void place_unknowns(reduction *r) {
   r->turned = alike ? 0 : r->leaders;
   r->core = r->singles + r->pairs + (alike ? r->pairs : 0);
   r->first_test = padded(r->core);
-  r->first_force = alike ? r->singles + r->pairs : r->first_test + padded(r->turned);
-  r->right_side = r->first_test + 2 * padded(r->turned);
-  r->panel_ld = r->right_side + WIDTH;
-  r->turned_ld = padded(r->turned) + WIDTH;
+  r->turned_ld = padded(r->turned);
+  r->first_force = alike ? r->singles + r->pairs : r->first_test + r->turned_ld;
+  r->panel_ld = r->first_test + 2 * r->turned_ld;
   for (int l = 0; l < padded(r->leaders); l++) {
     const pair *p = &r->pair[l < r->leaders ? l : 0];
     r->leader_row[l] = p->row;
@@ -457,11 +455,10 @@ INLINE double by_force(const pair *p, const double *v) {
 INLINE double by_across(const pair *p, const double *v) { return p->d[0] * v[2] - p->d[1] * v[1]; }
 
 /* What all leaders have of a row of A, into the places that they have in a column of the panel.
- * Last ones first: what four of them write too much others write over. */
+ * Last ones first: what four of them write too much others write over, or the next column. */
 INLINE void weigh(const reduction *r, const double *v, double *column) {
   double *across = column + r->singles, *test = column + r->first_test,
          *force = column + r->first_force;
-  four_put(column + r->right_side, four_of(0.0));
   if (r->core) four_put(column + r->first_test - WIDTH, four_of(0.0));
   for (int l = padded(r->leaders) - WIDTH; l >= 0; l -= WIDTH) {
     four of[4];
@@ -535,9 +532,9 @@ INLINE void fill_diagonal(reduction *r) {
 /* Rows and columns of C that only fill up its squares. */
 INLINE void pad_turned(reduction *r) {
   int ld = r->turned_ld, L = r->turned;
-  for (int l = 0; l < L; l++)
-    for (int i = L; i < ld; i++) r->lower[l * ld + i] = 0.0;
-  for (int i = L * ld; i < (padded(L) + 1) * ld; i++) r->lower[i] = r->upper[i] = 0.0;
+  for (int i = L; i < ld; i++)
+    for (int l = 0; l < ld; l++)
+      r->lower[l * ld + i] = r->lower[i * ld + l] = r->upper[i * ld + l] = 0.0;
 }
 
 INLINE void assemble(reduction *r) {
@@ -567,39 +564,31 @@ INLINE void set_right_side(reduction *r) {
   }
 }
 
-/* With the right side as the row below, which does the forward substitution on the way.  0 for a
- * singular matrix. */
+/* 0 for a singular matrix. */
 INLINE int factorize(reduction *r) {
-  int ld = r->panel_ld, L = r->turned, below = padded(L), turned_ld = r->turned_ld;
   const cholesky_kernels *k = r->kernels;
-  for (int j = 0; j < r->core; j++) r->panel[j * ld + r->right_side] = r->z[j];
-  if (k->panel(r->panel, ld, r->core, r->floor, r->inverse)) return 0;
-  for (int j = 0; j < r->core; j++) r->z[j] = r->panel[j * ld + r->right_side];
-  if (!L) return 1;
   const double *test = r->panel + r->first_test, *force = r->panel + r->first_force;
-  for (int l = 0; l < L; l++) r->upper[l * turned_ld + below] = r->turned_z[l];
-  k->schur_pair(test, force, ld, r->core, below + 1, r->lower, 1);
-  k->schur_pair(force, test, ld, r->core, below + 1, r->upper, 1);
-  if (k->panels(r->lower, r->upper, turned_ld, L, r->floor, r->turned_inverse, r->ones)) return 0;
-  for (int l = 0; l < L; l++) r->turned_z[l] = r->upper[l * turned_ld + below];
-  return 1;
+  int ld = r->panel_ld, L = r->turned;
+  if (k->panel(r->panel, ld, r->core, r->floor, r->inverse)) return 0;
+  if (!L) return 1;
+  k->schur_pair(test, force, ld, r->core, L, r->lower, 1);
+  k->schur_pair(force, test, ld, r->core, L, r->upper, 1);
+  return !k->panels(r->lower, r->upper, r->turned_ld, L, r->floor, r->turned_inverse, r->ones);
 }
 
-/* The row below is a right side, not one of the matrix's: it counts for nothing behind the zeros of
- * z. */
-INLINE void substitute(reduction *r, int forward) {
+INLINE void substitute(reduction *r) {
   const cholesky_kernels *k = r->kernels;
-  int ld = r->panel_ld, L = r->turned;
+  int ld = r->panel_ld, L = r->turned, turned_ld = r->turned_ld;
   double *z = r->z, *turned = r->turned_z;
-  if (forward) {
-    for (int j = r->core; j < ld; j++) z[j] = 0.0;
-    k->forward(r->panel, ld, r->core, r->inverse, z);
+  for (int j = r->core; j < ld; j++) z[j] = 0.0;
+  k->forward(r->panel, ld, r->core, r->inverse, z);
+  if (L) {
     for (int l = 0; l < L; l++) turned[l] += z[r->first_test + l];
-    for (int l = L; l < r->turned_ld; l++) turned[l] = 0.0;
-    k->forward(r->lower, r->turned_ld, L, r->ones, turned);
+    for (int l = L; l < turned_ld; l++) turned[l] = 0.0;
+    k->forward(r->lower, turned_ld, L, r->ones, turned);
+    for (int l = L; l < turned_ld; l++) turned[l] = 0.0;
+    k->backward(r->upper, turned_ld, L, r->turned_inverse, turned);
   }
-  for (int l = L; l < r->turned_ld; l++) turned[l] = 0.0;
-  k->backward(r->upper, r->turned_ld, L, r->turned_inverse, turned);
   for (int j = r->core; j < ld; j++) z[j] = 0.0;
   for (int l = 0; l < L; l++) z[r->first_force + l] = turned[l];
   k->backward(r->panel, ld, r->core, r->inverse, z);
@@ -635,7 +624,7 @@ INLINE int step(reduction *r, int fresh) {
       assemble(r);
       if (!factorize(r)) return 0;
     }
-    substitute(r, !fresh);
+    substitute(r);
   }
   move(r);
   find_w(r);
