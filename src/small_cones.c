@@ -42,6 +42,8 @@ static const double LEAST_REST = 1e-10;
 /* Of the unit: an answer that cannot be improved, one that may be good enough, and where one begins
  * that the last factor can still improve, if it has just done so by this much. */
 static const double CLEAN = 1e-14, NEAR = 1e-5, CHORD = 1e-2, CONTRACTION = 0.1;
+/* Of the unit: what has not come as far in QUICK_STEPS will not settle. */
+static const double ON_THE_WAY = 0.1;
 /* Who asks for no more than this gets no more. */
 static const double COARSE = 1e-8;
 /* The first step in time, and how much shorter the next one may be; each has its own way to go
@@ -692,6 +694,7 @@ INLINE int settle(reduction *r, iteration *it) {
     int chord = steps && same && r->core + r->turned >= FEW && r->violation <= CHORD * r->m->unit &&
                 r->violation <= CONTRACTION * before;
     if ((!chord && steps == MOST_STEPS) || since == PATIENCE) break;
+    if (steps == QUICK_STEPS && best > ON_THE_WAY * r->m->unit && !r->linear) break;
     if (r->linear && !same && was_here(r)) break;
     if (!step(r, !chord)) break;
     before = r->violation;
