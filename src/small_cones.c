@@ -79,11 +79,11 @@ struct small_cones {
   const model *whole;     /* with free rows */
   const small_rest *rest; /* the same in the caller's order, and the way back */
   model reduced;
-  int *rest_row;          /* row -> row of the rest */
-  int ld;                 /* n rounded up to a multiple of WIDTH */
-  const double *A, *b;    /* both triangles, rows of ld numbers */
-  int *listed;            /* rows that a product has to do with */
-  double *scale;          /* by row */
+  int *rest_row;       /* row -> row of the rest */
+  int ld;              /* n rounded up to a multiple of WIDTH */
+  const double *A, *b; /* both triangles, rows of ld numbers */
+  int *listed;         /* rows that a product has to do with */
+  double *scale;       /* by row */
   double *x, *w;
   double *f;                /* x - P(x - w / s) */
   double *slip;             /* by set: |x_t - w_t / s| where it slides */
@@ -457,7 +457,8 @@ INLINE double by_force(const pair *p, const double *v) {
 INLINE double by_across(const pair *p, const double *v) { return p->d[0] * v[2] - p->d[1] * v[1]; }
 
 /* What all leaders have of a row of A, into the places that they have in a column of the panel.
- * Last ones first: what four of them write too much others write over, or the next column. */
+ * Last ones first: what four of them write too much others write over, or the next column.  A
+ * contact's three numbers are read with the one behind them, of which nothing is made. */
 INLINE void weigh(const reduction *r, const double *v, double *column) {
   double *across = column + r->singles, *test = column + r->first_test,
          *force = column + r->first_force;
