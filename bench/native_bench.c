@@ -269,7 +269,7 @@ static double copy_bandwidth(size_t bytes) {
  * in the cache. */
 static double iteration_bytes(const lcplug_system *s) {
   double bytes =
-      6.0 * 8.0 * s->rows + (9.0 + 2.0 + 2.0) * 8.0 * s->rows / 3 + 6.0 * 64.0 * s->bodies;
+      6.0 * 8.0 * s->rows + (6.0 + 2.0 + 2.0) * 8.0 * s->rows / 3 + 6.0 * 64.0 * s->bodies;
   for (int k = 0; k < 2 * s->rows; k += 6)
     for (int side = 0; side < 2; side++)
       if (s->body[k + side] >= 0) bytes += 3.0 * 8.0 + 4.0;

@@ -18,6 +18,7 @@
 enum {
   COLOURS = 64,
   ONE_BY_ONE = COLOURS, /* the colour of those who got none */
+  KINDS = 5, /* of blocks, that groups are not made across */
   KEY_SEGMENTS = 1 << 10,
   DIGIT = 1 << 10, /* of a key, for sorting: a key has two */
   /* Nodes of a tile: few enough for a core's cache, and enough that most contacts stay within
@@ -192,8 +193,20 @@ static int find_lever(const double (*frame)[3], const double (*turn)[3], double 
   return 1;
 }
 
-/* Whether a contact of three rows on bodies is a frame with levers; the frame is that of its first
- * node, and the second one's is opposite. */
+/* 1 or -1 if the last row is the cross product of the others or its opposite, up to rounding. */
+static int hand_of(const double (*frame)[3]) {
+  double third[3], apart[2] = {0.0, 0.0};
+  cross(frame[0], frame[1], third);
+  for (int c = 0; c < 3; c++) {
+    double right = fabs(frame[2][c] - third[c]), left = fabs(frame[2][c] + third[c]);
+    apart[0] = right > apart[0] ? right : apart[0];
+    apart[1] = left > apart[1] ? left : apart[1];
+  }
+  return apart[0] <= LEVER_ROUNDING ? 1 : apart[1] <= LEVER_ROUNDING ? -1 : 0;
+}
+
+/* Whether a contact of three rows on bodies is a frame with levers, and of which hand; the frame is
+ * that of its first node, and the second one's is opposite. */
 static int find_frame(const builder *m, const row_block *b, contact_frame *frame) {
   const lcplug_system *s = m->system;
   const int *row = m->layout->row + b->first, *node = m->block_node + b->node;
@@ -220,7 +233,7 @@ static int find_frame(const builder *m, const row_block *b, contact_frame *frame
                     frame->lever[found++]))
       return 0;
   }
-  return found && found == b->segments;
+  return found && found == b->segments ? hand_of((const double(*)[3])frame->row) : 0;
 }
 
 /* `normal`: the row that others of the block may take their bounds from.  Its nodes count as
@@ -373,12 +386,12 @@ static int is_in_tile(const builder *m, const row_block *b) {
 /* Sort key: by colour, then what a group must have in common. */
 static int sort_key(const row_block *b, int colour) {
   int segments = b->segments < KEY_SEGMENTS ? b->segments : KEY_SEGMENTS - 1;
-  int alike = b->frame ? 3 : b->cone ? 2 : padded_rows(b->rows) > 1;
-  return (colour * 4 + alike) * KEY_SEGMENTS + segments;
+  int alike = b->frame ? 3 + (b->frame < 0) : b->cone ? 2 : padded_rows(b->rows) > 1;
+  return (colour * KINDS + alike) * KEY_SEGMENTS + segments;
 }
-_Static_assert(((COLOURS + 1) * 4) * (long)KEY_SEGMENTS <= (long)DIGIT * DIGIT, "two digits");
+_Static_assert(((COLOURS + 1) * KINDS) * (long)KEY_SEGMENTS <= (long)DIGIT * DIGIT, "two digits");
 
-static int colour_of(const row_block *b) { return b->key / KEY_SEGMENTS / 4; }
+static int colour_of(const row_block *b) { return b->key / KEY_SEGMENTS / KINDS; }
 static int is_one_by_one(const row_block *b) { return colour_of(b) == ONE_BY_ONE; }
 
 /* All tiles are one phase; joints and other contacts have one for each colour. */
@@ -543,8 +556,7 @@ void lcplug_row_on_node(const jacobian *of, int row, int node, int scaled, doubl
 static void fill_frame(const contact_frame *frame, int segments, double *q) {
   for (int s = 0; s < segments; s++)
     for (int c = 0; c < 3; c++, q += LANES) *q = frame->lever[s][c];
-  for (int r = 0; r < BLOCK_ROWS; r++)
-    for (int c = 0; c < 3; c++, q += LANES) *q = frame->row[r][c];
+  for (int k = 0; k < FRAME_SIZE; k++, q += LANES) *q = frame->row[k / 3][k % 3];
 }
 
 static void fill_rows(const builder *m, const row_block *b, const lane_group *g, double *q) {
@@ -608,8 +620,14 @@ static void own_block(const jacobian *j, const builder *m, const lane_group *g, 
 /* A_BB of all lanes at once where blocks are frames: of every node the part of F F' that its mass
  * has, and that of its inertia, which the levers turn. */
 static void own_frames(const jacobian *j, const lane_group *g, number *a) {
-  const number *lever = (const number *)(j->q + g->q), *frame = lever + 3 * g->segments;
+  const number *lever = (const number *)(j->q + g->q), *kept = lever + 3 * g->segments;
   const number *cfm = (const number *)j->cfm + g->first;
+  number frame[3 * BLOCK_ROWS];
+  for (int i = 0; i < FRAME_SIZE; i++) frame[i] = kept[i];
+  for (int i = 0; i < 3; i++) {
+    int a1 = (i + 1) % 3, a2 = (i + 2) % 3;
+    frame[6 + i] = g->frames * (kept[a1] * kept[3 + a2] - kept[a2] * kept[3 + a1]);
+  }
   for (int r = 0; r < BLOCK_ROWS; r++) a[r * (r + 3) / 2] = cfm[r];
   for (int s = 0; s < g->segments; s++, lever += 3) {
     number m[NODE_ROOM], turn[BLOCK_ROWS][3], push[BLOCK_ROWS][3];

@@ -6,9 +6,9 @@
  * scaled alike, so that the inverse mass of its nodes is 1.
  *
  * Frames.  The three rows of a contact between two bodies are made of a frame F and two levers r:
- * F (v + omega x r) of one body less that of the other.  15 numbers are kept of such a contact and
- * not the 36 of its rows: what a large system costs is reading them.  Rows of another kind keep all
- * numbers.
+ * F (v + omega x r) of one body less that of the other, and the last row of F is the cross product
+ * of the others, or its opposite.  12 numbers are kept of such a contact and not the 36 of its rows:
+ * what a large system costs is reading them.  Rows of another kind keep all numbers.
  *
  * Blocks and lanes.  A block is up to three rows on the same nodes: a contact, or a part of a
  * joint. Blocks are coloured so that no two of a colour share a node.  Of one colour, eight blocks
@@ -31,7 +31,7 @@ enum {
   BLOCK_ROWS = 3,
   NODE_SIZE = 6,  /* numbers in a node */
   NODE_ROOM = 8,  /* what it takes: a cache line */
-  FRAME_SIZE = 9, /* numbers in a frame, its rows one after the other, behind levers of 3 */
+  FRAME_SIZE = 6, /* numbers of a frame, its first two rows, behind levers of 3 */
   LOCAL_SIZE = 6  /* numbers in half of a symmetric 3 x 3 block */
 };
 
@@ -41,7 +41,7 @@ enum {
 typedef struct lane_group {
   int rows;     /* 1 or BLOCK_ROWS; blocks of two rows are padded */
   int segments; /* nodes of a block, the most of all lanes */
-  int frames;   /* the blocks are frames with levers */
+  int frames;   /* the blocks are frames with levers, right-handed (1) or left-handed (-1) ones */
   int lanes;    /* blocks that there are; lanes behind them hold zeros and need not be looked at */
   int gaps;     /* a lane has fewer nodes than segments, or no block */
   int first;

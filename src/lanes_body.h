@@ -110,9 +110,18 @@ INLINE void NAME(point_velocity)(const VEC *q, const VEC u[NODE_SIZE], const int
   NAME(add)(&speed[2], u[2] + (u[3] * AT(lever, 1) - u[4] * AT(lever, 0)), s);
 }
 
-INLINE void NAME(frame_rows)(const VEC *q, const VEC speed[3], VEC *y) {
-  UNROLL for (int r = 0; r < BLOCK_ROWS; r++)
+/* Number c of a frame's last row, but for its hand. */
+INLINE VEC NAME(last_row)(const VEC *q, const int c) {
+  const int a = (c + 1) % 3, b = (c + 2) % 3;
+  return AT(q, a) * AT(q, 3 + b) - AT(q, b) * AT(q, 3 + a);
+}
+
+INLINE void NAME(frame_rows)(const VEC *q, double hand, const VEC speed[3], VEC *y) {
+  UNROLL for (int r = 0; r < 2; r++)
     y[r] += AT(q, 3 * r) * speed[0] + AT(q, 3 * r + 1) * speed[1] + AT(q, 3 * r + 2) * speed[2];
+  VEC last = {0};
+  UNROLL for (int c = 0; c < 3; c++) last += NAME(last_row)(q, c) * speed[c];
+  y[2] += hand * last;
 }
 
 /* y += J_s u */
@@ -144,9 +153,10 @@ INLINE void NAME(pull)(const VEC *q, const VEC *x, const VEC f[3], const int s, 
   }
 }
 
-INLINE void NAME(force_of)(const VEC *q, const VEC *x, VEC f[3]) {
-  UNROLL
-  for (int c = 0; c < 3; c++) f[c] = AT(q, c) * x[0] + AT(q, 3 + c) * x[1] + AT(q, 6 + c) * x[2];
+INLINE void NAME(force_of)(const VEC *q, double hand, const VEC *x, VEC f[3]) {
+  VEC last = hand * x[2];
+  UNROLL for (int c = 0; c < 3; c++)
+    f[c] = AT(q, c) * x[0] + AT(q, 3 + c) * x[1] + NAME(last_row)(q, c) * last;
 }
 
 /* y += J u of these lanes' rows. */
@@ -160,7 +170,7 @@ INLINE void NAME(add_product)(const NAME(spot) * o, const int rows, const int se
     if (frames) NAME(point_velocity)(q, u, s, speed);
     else NAME(rows_of)(&AT(q, s * rows * NODE_SIZE), u, rows, y);
   }
-  if (frames) NAME(frame_rows)(&AT(q, 3 * segments), speed, y);
+  if (frames) NAME(frame_rows)(&AT(q, 3 * segments), o->g->frames, speed, y);
 }
 
 /* A x of these lanes' rows. */
@@ -179,7 +189,7 @@ INLINE void NAME(push)(const NAME(spot) * o, const VEC *x, double *nodes, const 
   const VEC *q = NAME(numbers_of)(o);
   VEC f[3], p[NODE_SIZE], dv[NODE_SIZE];
   int own[WIDTH];
-  if (frames) NAME(force_of)(&AT(q, 3 * segments), x, f);
+  if (frames) NAME(force_of)(&AT(q, 3 * segments), o->g->frames, x, f);
   UNROLL for (int s = 0; s < segments; s++) {
     const int *node = NAME(nodes_of)(o, s, own);
     NAME(pull)(q, x, f, s, rows, frames, p);

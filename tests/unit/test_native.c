@@ -95,7 +95,8 @@ static int any_body(const native *t, rng *r) {
   return t->s.bodies ? rng_below(r, t->s.bodies + 1) - 1 : -1;
 }
 
-/* Makes the three rows from `normal` on those of a contact with a frame and levers. */
+/* Makes the three rows from `normal` on those of a contact with a frame and levers, right-handed or
+ * left-handed. */
 static void frame_rows(native *t, rng *r, int normal) {
   double n[3], lever[2][3], length = 0.0;
   for (int c = 0; c < 3; c++) {
@@ -104,6 +105,8 @@ static void frame_rows(native *t, rng *r, int normal) {
   }
   for (int c = 0; c < 3; c++) n[c] /= sqrt(length);
   lcplug_contact_rows(n, lever[0], lever[1], t->jacobian + 12 * normal);
+  for (int c = 0; normal % 2 && c < 12; c++)
+    t->jacobian[12 * (normal + 2) + c] *= -1.0;
 }
 
 /* A contact with friction rows: none, one, two alike, two different, one of them 0 or infinite, and
