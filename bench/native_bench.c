@@ -18,7 +18,7 @@
 #include "../examples/spheres.h"
 
 static FILE *record; /* NULL: the terminal alone */
-static int repeats = 4;
+static int repeats = 8;
 static const double AT_LEAST = 0.2; /* seconds that all repeats of one thing take */
 enum { FEW = 8, MANY = 72 };        /* iterations whose difference in time is measured */
 

@@ -655,7 +655,7 @@ lcplug_error lcplug_residual_asymmetric(lcplug_workspace *workspace, const lcplu
 /* What a solve by pgs or apgd takes, had in one piece: chunks that grow by doubling would take
  * more. */
 static void reserve(lcplug_workspace *workspace, const lcplug_system *s) {
-  enum { PER_ROW = 326, PER_BODY = 470, AT_LEAST = 1 << 14 };
+  enum { PER_ROW = 318, PER_BODY = 470, AT_LEAST = 1 << 14 };
   if (s->rows <= 0 || s->rows > PROBLEM_LARGEST || s->bodies < 0 || s->bodies > PROBLEM_LARGEST)
     return;
   lcplug_take(workspace, (size_t)s->rows * PER_ROW + (size_t)s->bodies * PER_BODY + AT_LEAST, 1);
