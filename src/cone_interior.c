@@ -9,6 +9,12 @@
 /* Of the way to the edge; a shorter step has plain ones tried, towards these parts of m; one that
  * lowers m by less than this part is none. */
 static const double MOST_OF_IT = 0.9, SHORT = 0.3, plain_targets[] = {0.3, 0.7}, JAMMED = 0.05;
+/* In units of the first m: from here on nearly full steps go nearly all the way, and after a long
+ * one Newton's method is asked for the rest; again when m has fallen so far.  Earlier some contact
+ * is nearly always on the wrong side, which its first step, shorter than HALF, tells. */
+static const double SETTLED = 1e-9, NEARLY_FULL = 0.95, NEARLY_ALL = 0.99, FAR = 0.8, AGAIN = 0.01;
+static const double HALF = 0.5;
+enum { END_STEPS = 3 };
 /* Of A's diagonal, added to what is factorized; of a fixed row's. */
 static const double TRACE = 1e-12, FIXED = 1e20;
 /* In units of the first m: from here on an iterate may be an answer. */
@@ -23,11 +29,11 @@ static const double MORE = 3.0, LESS = 0.3, STUMBLES = 0.3, STRIDES = 0.7, STAND
  * no more drag than this he may be let go. */
 static const double LOWER = 0.1, AT_REST = 0.1, LET_GO = 1e-2;
 
-/* Others are asked to finish ten times at most: at a jam, when m has fallen so far since, or, if
+/* Others are asked to finish thirty times at most: at a jam, when m has fallen so far since, or, if
  * it is small, after so many steps with a drag.  They start with this many times the rounding
  * that belongs to m. */
 static const double SINCE = 0.1, SMALL = 1e-6, ROUNDER = 10.0;
-enum { MOST_FINISHES = 10, LONG = 25 };
+enum { MOST_FINISHES = 30, LONG = 25 };
 
 typedef struct interior {
   path *p;
@@ -35,6 +41,7 @@ typedef struct interior {
   int pairs;
   cone_pair *pair;
   double *x, *Ax, *r, *dx;
+  double *straight, *corrected; /* a step as it was before it was corrected, and after */
   double *fixed;     /* rows that may not move: what holds them; else 0 */
   double mean, first; /* m, and what it was */
   double missing;    /* the largest r, as a part of the unit of residuals */
@@ -45,6 +52,7 @@ typedef struct interior {
   cone_finish *finish;
   int finishes;      /* left */
   double asked;      /* m of the last one */
+  double tried;      /* m where Newton's method was, last */
 } interior;
 
 #define FOR_PAIRS(v, c) for (cone_pair *c = (v)->pair; c < (v)->pair + (v)->pairs; c++)
@@ -52,7 +60,8 @@ typedef struct interior {
 /* ---- the start ------------------------------------------------------------------------------- */
 
 static int take_vectors(interior *v, lcplug_workspace *workspace) {
-  double **vectors[] = {&v->x, &v->Ax, &v->r, &v->dx, &v->fixed};
+  double **vectors[] = {&v->x,        &v->Ax,        &v->r,    &v->dx,
+                        &v->straight, &v->corrected, &v->fixed};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     if (!(*vectors[i] = TAKE(workspace, double, v->m->n + PANEL_PAD))) return 0;
   v->pair = TAKE(workspace, cone_pair, 2 * v->m->blocks);
@@ -150,17 +159,26 @@ static void factor(interior *v) {
   p->it->factorizations++;
 }
 
-/* The step towards y o z = target e; returns how far it may go, 0 if it is none. */
-static double find_step(interior *v, double target, int second_order) {
-  int n = v->m->n;
-  double most = INFINITY, sum = 0.0;
-  for (int i = 0; i < n; i++) v->dx[i] = -v->r[i];
+/* What y o z = target e asks for, on the right side. */
+static void wish(interior *v, double target, int second_order) {
+  for (int i = 0; i < v->m->n; i++) v->dx[i] = -v->r[i];
   FOR_PAIRS(v, c) lcplug_pair_wish(c, target, second_order, v->dx);
-  lcplug_lu_solve(&v->p->matrix, v->dx);
-  for (int i = 0; i < n; i++) sum += v->dx[i];
+}
+
+/* How far dx may go, 0 if it is no step. */
+static double reach(interior *v) {
+  double most = INFINITY, sum = 0.0;
+  for (int i = 0; i < v->m->n; i++) sum += v->dx[i];
   if (!isfinite(sum)) return 0.0;
   FOR_PAIRS(v, c) most = fmin(most, lcplug_pair_spread(c, v->dx));
   return most;
+}
+
+/* The step towards y o z = target e; returns how far it may go, 0 if it is none. */
+static double find_step(interior *v, double target, int second_order) {
+  wish(v, target, second_order);
+  lcplug_lu_solve(&v->p->matrix, v->dx);
+  return reach(v);
 }
 
 static void move(interior *v) {
@@ -173,6 +191,7 @@ static void move(interior *v) {
 /* Mehrotra's target: what the step to m = 0 leaves of m, cubed. */
 static double predict(interior *v) {
   double part = fmin(1.0, find_step(v, 0.0, 0)), after = 0.0;
+  memcpy(v->straight, v->dx, (size_t)v->m->n * sizeof *v->dx);
   FOR_PAIRS(v, c) {
     after += lcplug_pair_product(c, part) / v->pairs;
     lcplug_pair_second_order(c);
@@ -181,18 +200,38 @@ static double predict(interior *v) {
   return ratio * ratio * ratio;
 }
 
+/* A plain step is between the one to m = 0 and the one, in `centering`, that keeps m. */
+static double take_plain_step(interior *v, const double *centering, double part) {
+  wish(v, part * v->mean, 0);
+  for (int i = 0; i < v->m->n; i++)
+    v->dx[i] = v->straight[i] + part * (centering[i] - v->straight[i]);
+  return reach(v);
+}
+
+/* Mehrotra's step, which is in dx, or a plain one; returns how far it may go, 0 if the path ends
+ * here. */
+static double choose_step(interior *v, double target, double most) {
+  size_t bytes = (size_t)v->m->n * sizeof *v->dx;
+  double best = most * (1.0 - target), plain = 0.0, *centering = v->p->trial;
+  memcpy(v->corrected, v->dx, bytes);
+  if (find_step(v, v->mean, 0) == 0.0) return 0.0;
+  memcpy(centering, v->dx, bytes);
+  for (size_t i = 0; i < sizeof plain_targets / sizeof *plain_targets; i++) {
+    double part = plain_targets[i];
+    double gain = fmin(1.0, take_plain_step(v, centering, part)) * (1.0 - part);
+    if (gain > best) best = gain, plain = part;
+  }
+  if (best < JAMMED) return 0.0;
+  if (plain > 0.0) return take_plain_step(v, centering, plain);
+  wish(v, target * v->mean, 1);
+  memcpy(v->dx, v->corrected, bytes);
+  return reach(v);
+}
+
 /* A step of the method; returns how far it may go, 0 if the path ends here. */
 static double find_mehrotra_step(interior *v) {
   double target = predict(v), most = find_step(v, target * v->mean, 1);
-  if (most >= SHORT || most == 0.0) return most;
-  double best = most * (1.0 - target), part = target;
-  int second_order = 1;
-  for (size_t i = 0; i < sizeof plain_targets / sizeof *plain_targets; i++) {
-    double plain = plain_targets[i];
-    double gain = fmin(1.0, find_step(v, plain * v->mean, 0)) * (1.0 - plain);
-    if (gain > best) best = gain, part = plain, second_order = 0;
-  }
-  return best < JAMMED ? 0.0 : find_step(v, part * v->mean, second_order);
+  return most >= SHORT || most == 0.0 ? most : choose_step(v, target, most);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -218,6 +257,20 @@ static void leave_to_path(interior *v, double rounder) {
   memcpy(p->now.x, v->x, bytes);
   memcpy(p->now.Ax, v->Ax, bytes);
   p->now.eps = p->smooth.unit * rounder * sqrt(v->mean / v->first);
+}
+
+/* What is nearly there is left to Newton's method, whose last steps are the quicker ones: edges
+ * are where they are for it, and m falls to 0 at once. */
+static int end_quickly(interior *v) {
+  int settled = v->mean < SETTLED * v->first && v->step > FAR && !v->relaxing;
+  if (!settled || v->mean > AGAIN * v->tried) return 0;
+  v->tried = v->mean;
+  leave_to_path(v, 1.0);
+  for (int k = 0; k < END_STEPS; k++) {
+    if (lcplug_path_polish(v->p)) return 1;
+    if (v->p->part < HALF) break;
+  }
+  return 0;
 }
 
 static int ask_to_finish(interior *v) {
@@ -246,11 +299,26 @@ static int is_at_rest(const interior *v) {
          v->missing <= AT_REST * sqrt(v->mean / v->first);
 }
 
+/* Once dy and dz are known, so is what they do together: the corrected step, if it is longer. */
+static double find_relaxing_step(interior *v, double target) {
+  size_t bytes = (size_t)v->m->n * sizeof *v->dx;
+  double plain = find_step(v, target, 0);
+  if (plain >= 1.0 || plain == 0.0) return plain;
+  memcpy(v->straight, v->dx, bytes);
+  FOR_PAIRS(v, c) lcplug_pair_second_order(c);
+  double corrected = find_step(v, target, 1);
+  if (corrected > plain) return corrected;
+  wish(v, target, 0);
+  memcpy(v->dx, v->straight, bytes);
+  return reach(v);
+}
+
 /* A step of implicit Euler, and the drag of the next one; 0 if there is no way. */
 static int relax(interior *v) {
   double called_for = v->missing * v->missing * v->first;
-  v->step = fmin(1.0, MOST_OF_IT * find_step(v, fmax(v->held, called_for), 0));
-  if (v->step == 0.0) return 0;
+  double most = find_relaxing_step(v, fmax(v->held, called_for));
+  if (most == 0.0) return 0;
+  v->step = fmin(1.0, MOST_OF_IT * most);
   if (v->step < STUMBLES) v->drag *= MORE;
   else if (v->step > STRIDES) v->drag *= LESS;
   if (v->step >= STANDS) move(v);
@@ -264,7 +332,8 @@ static int advance(interior *v, int *over) {
   if (v->relaxing) return relax(v);
   double most = find_mehrotra_step(v);
   if (most > 0.0) {
-    v->step = fmin(1.0, MOST_OF_IT * most);
+    int nearly_all = most > NEARLY_FULL && v->mean < SETTLED * v->first;
+    v->step = fmin(1.0, (nearly_all ? NEARLY_ALL : MOST_OF_IT) * most);
     move(v);
     return 1;
   }
@@ -274,7 +343,8 @@ static int advance(interior *v, int *over) {
 }
 
 int lcplug_cone_interior(path *p, int steps, cone_finish *finish, lcplug_workspace *workspace) {
-  interior v = {.p = p, .m = p->m, .finish = finish, .finishes = MOST_FINISHES, .asked = INFINITY};
+  interior v = {.p = p, .m = p->m, .finish = finish, .finishes = MOST_FINISHES};
+  v.asked = v.tried = INFINITY;
   int over = 0;
   if (!take_vectors(&v, workspace)) return 0;
   begin(&v);
@@ -287,6 +357,7 @@ int lcplug_cone_interior(path *p, int steps, cone_finish *finish, lcplug_workspa
       leave_to_path(&v, 1.0);
       return 1;
     }
+    if (end_quickly(&v)) return 1;
     if (v.relaxing && is_at_rest(&v)) end_to_relax(&v);
     if (v.relaxing > LONG) {
       v.relaxing = 1;

@@ -25,7 +25,7 @@
 
 enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
 enum { FEW_BEND_STEPS = 300, SHORT_BENDS = 400 };
-enum { INSIDE_CONE_STEPS = 40, INSIDE_STEPS = 150 };
+enum { INSIDE_CONE_STEPS = 40, INSIDE_STEPS = 1000 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */

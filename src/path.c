@@ -155,12 +155,12 @@ static int observe(path *p) {
   return lcplug_iteration_observe(p->it, m, p->trial, p->Atrial);
 }
 
-void lcplug_path_polish(path *p) {
+int lcplug_path_polish(path *p) {
   double after;
   p->damping = 0.0;
   p->now.eps = fmax(LAST_EPS * p->now.eps, LEAST_EPS * p->smooth.unit);
   advance(p, &after);
-  observe(p);
+  return observe(p);
 }
 
 /* ---- by eps ---------------------------------------------------------------------------------- */
