@@ -29,11 +29,16 @@ static const double MORE = 3.0, LESS = 0.3, STUMBLES = 0.3, STRIDES = 0.7, STAND
  * no more drag than this he may be let go. */
 static const double LOWER = 0.1, AT_REST = 0.1, LET_GO = 1e-2;
 
-/* Others are asked to finish thirty times at most: at a jam, when m has fallen so far since, or, if
- * it is small, after so many steps with a drag.  They start with this many times the rounding
- * that belongs to m. */
+/* Others are asked to finish a few times: at a jam, when m has fallen so far since, or, if it is
+ * small, after so many steps with a drag.  They start with this many times the rounding that
+ * belongs to m. */
 static const double SINCE = 0.1, SMALL = 1e-6, ROUNDER = 10.0;
-enum { MOST_FINISHES = 30, LONG = 25 };
+enum { LONG = 25 };
+
+/* How much there is of steps and finishes.  With many sets it takes longer to pass all that jams,
+ * and what comes after this method takes longer still. */
+enum { CONVEX_STEPS = 40, STEPS = 150, FINISHES = 10, PATIENT_STEPS = 1000, PATIENT_FINISHES = 30 };
+enum { MANY_SETS = 570 };
 
 typedef struct interior {
   path *p;
@@ -49,6 +54,7 @@ typedef struct interior {
   double drag, last_drag;
   int relaxing;      /* with a drag, for so many steps */
   double held;       /* the m that is held then */
+  int patient;       /* there are many sets */
   cone_finish *finish;
   int finishes;      /* left */
   double asked;      /* m of the last one */
@@ -299,11 +305,12 @@ static int is_at_rest(const interior *v) {
          v->missing <= AT_REST * sqrt(v->mean / v->first);
 }
 
-/* Once dy and dz are known, so is what they do together: the corrected step, if it is longer. */
+/* Once dy and dz are known, so is what they do together: the corrected step, if it is longer.  That
+ * pays where many bodies let go. */
 static double find_relaxing_step(interior *v, double target) {
   size_t bytes = (size_t)v->m->n * sizeof *v->dx;
   double plain = find_step(v, target, 0);
-  if (plain >= 1.0 || plain == 0.0) return plain;
+  if (plain >= 1.0 || plain == 0.0 || !v->patient) return plain;
   memcpy(v->straight, v->dx, bytes);
   FOR_PAIRS(v, c) lcplug_pair_second_order(c);
   double corrected = find_step(v, target, 1);
@@ -342,10 +349,18 @@ static int advance(interior *v, int *over) {
   return 1;
 }
 
-int lcplug_cone_interior(path *p, int steps, cone_finish *finish, lcplug_workspace *workspace) {
-  interior v = {.p = p, .m = p->m, .finish = finish, .finishes = MOST_FINISHES};
+static int has_many_sets(const model *m) {
+  int count = 0;
+  for (int k = 0; k < m->blocks; k++) count += m->sets[k].kind != SET_COUPLED;
+  return count >= MANY_SETS;
+}
+
+int lcplug_cone_interior(path *p, cone_finish *finish, lcplug_workspace *workspace) {
+  interior v = {.p = p, .m = p->m, .finish = finish, .patient = has_many_sets(p->m)};
+  int convex = p->smooth.symmetric && !p->m->coulomb, over = 0;
+  int steps = convex ? CONVEX_STEPS : v.patient ? PATIENT_STEPS : STEPS;
+  v.finishes = v.patient ? PATIENT_FINISHES : FINISHES;
   v.asked = v.tried = INFINITY;
-  int over = 0;
   if (!take_vectors(&v, workspace)) return 0;
   begin(&v);
   if (!v.pairs) return 0;

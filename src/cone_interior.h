@@ -30,9 +30,9 @@ typedef int cone_finish(path *p);
  * limit. */
 int lcplug_may_go_inside(const path *p);
 
-/* From no force, with p's matrix and at most so many steps.  At times, where the path ends,
+/* From no force, with p's matrix.  At times, where the path ends,
  * `finish` is asked to go on from here; what it leaves in p->now is not looked at.  1 when it is
  * time to stop; p->now is the answer then. */
-int lcplug_cone_interior(path *p, int steps, cone_finish *finish, lcplug_workspace *workspace);
+int lcplug_cone_interior(path *p, cone_finish *finish, lcplug_workspace *workspace);
 
 #endif

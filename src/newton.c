@@ -25,7 +25,6 @@
 
 enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
 enum { FEW_BEND_STEPS = 300, SHORT_BENDS = 400 };
-enum { INSIDE_CONE_STEPS = 40, INSIDE_STEPS = 1000 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
@@ -183,11 +182,9 @@ static int finish(path *p) {
 /* The best answer is pulled upon if not much is left. */
 static int solve_inside(path *p, point *start) {
   lcplug_point_copy(start, &p->now, p->m->n);
-  int convex = p->smooth.symmetric && !p->m->coulomb;
-  int steps = convex ? INSIDE_CONE_STEPS : INSIDE_STEPS;
   p->smooth.stiffness = STIFF;
   p->smooth.exact = p->m->coulomb;
-  if (lcplug_cone_interior(p, steps, finish, p->workspace)) return 1;
+  if (lcplug_cone_interior(p, finish, p->workspace)) return 1;
   if (p->it->residual < NEARLY_INSIDE && solve_by_pulls(p, SOFT, PULL, 0)) return 1;
   lcplug_point_copy(&p->now, start, p->m->n);
   return 0;
