@@ -425,14 +425,18 @@ double lcplug_box_source_unit(const box_source *s, const double *lo, const doubl
 }
 
 /* Rows without a choice, and their value: an interval so short that no force in it changes w beyond
- * rounding, and a row of zeros, whose force goes to the bound that b points at, if there is one. */
-static int is_fixed(const box_source *s, int row, double lo, double hi, double unit,
-                    double *value) {
+ * rounding, and a row of zeros, whose force goes to the bound that b points at, if there is one.
+ * Where there is none no force will do: what is left of such rows is lost, and the others have their
+ * answer all the same. */
+static int is_fixed(const box_source *s, int row, double lo, double hi, double unit, double *value,
+                    double *lost) {
   double d = source_diagonal(s, row), b = s->layout->b[row];
+  double bound = b > 0.0 ? hi : b < 0.0 ? lo : 0.0;
   *value = clip(0.0, lo, hi);
   if (d > 0.0) return d * (hi - lo) <= NEGLIGIBLE * unit;
-  if (b != 0.0) *value = b > 0.0 ? hi : lo;
-  return isfinite(*value);
+  if (isinf(bound)) *lost = fmax(*lost, fabs(b) / unit);
+  else if (b != 0.0) *value = bound;
+  return 1;
 }
 
 lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const double *hi, double *x,
@@ -449,7 +453,7 @@ lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const doubl
              .unit = lcplug_box_source_unit(s, lo, hi)};
   for (int k = 0; k < n; k++) {
     int i = s->factor ? s->factor->row_at[k] : k;
-    if (is_fixed(s, i, lo[i], hi[i], p->unit, &only_fixed[i])) {
+    if (is_fixed(s, i, lo[i], hi[i], p->unit, &only_fixed[i], &p->lost)) {
       x[i] = only_fixed[i];
       forced |= x[i] != 0.0;
     } else {

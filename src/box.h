@@ -48,6 +48,7 @@ struct box {
   lcplug_workspace *workspace;
   int rows;
   double unit; /* residuals are fractions of this */
+  double lost; /* the residual of rows that were cut out and have no answer */
   double *b, *lo, *hi, *diagonal;
   /* the iterate: x, its w = A x - b, and where each row is believed to be */
   double *x, *w;

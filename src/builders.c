@@ -93,13 +93,19 @@ static void turning_row(const double d[3], double *row) {
   for (int i = 0; i < 3; i++) row[3 + i] = d[i], row[9 + i] = -d[i];
 }
 
+void lcplug_contact_rows_along(const double normal[3], const double tangent1[3],
+                               const double tangent2[3], const double lever1[3],
+                               const double lever2[3], double jacobian[36]) {
+  point_row(normal, lever1, lever2, jacobian);
+  point_row(tangent1, lever1, lever2, jacobian + ROW_SIZE);
+  point_row(tangent2, lever1, lever2, jacobian + 2 * ROW_SIZE);
+}
+
 void lcplug_contact_rows(const double normal[3], const double lever1[3], const double lever2[3],
                          double jacobian[36]) {
   double tangent1[3], tangent2[3];
   lcplug_contact_frame(normal, tangent1, tangent2);
-  point_row(normal, lever1, lever2, jacobian);
-  point_row(tangent1, lever1, lever2, jacobian + ROW_SIZE);
-  point_row(tangent2, lever1, lever2, jacobian + 2 * ROW_SIZE);
+  lcplug_contact_rows_along(normal, tangent1, tangent2, lever1, lever2, jacobian);
 }
 
 /* ---- joints ---------------------------------------------------------------------------------- */
@@ -316,12 +322,13 @@ lcplug_error lcplug_warm_start(lcplug_workspace *workspace, const lcplug_row_ite
   key_table table;
   int built = build_table(&table, before, workspace);
   if (built) {
-    memset(x0, 0, (size_t)rows * sizeof *x0);
+    for (int32_t i = 0; i < rows; i++) x0[i] = 0.0;
     for (int32_t k = 0; k < now->items; k++) {
       int32_t old = *find_slot(&table, now->key[k]);
       if (old < 0) continue;
       int32_t kept = before->count[old] < now->count[k] ? before->count[old] : now->count[k];
-      memcpy(x0 + now->first[k], x + before->first[old], (size_t)kept * sizeof *x0);
+      const double *from = x + before->first[old];
+      for (int32_t i = 0; i < kept; i++) x0[now->first[k] + i] = isfinite(from[i]) ? from[i] : 0.0;
     }
   }
   lcplug_workspace_reset(workspace);

@@ -165,6 +165,8 @@ static lcplug_error solve_box(exact *e) {
   if (!start(&p, &inner)) error = run_methods(e, &p, &inner);
   if (e->stage == 0 && e->layout->frictions) put_at_bounds(&p, inner.x);
   remember(e, &p, &inner);
+  if (p.lost > inner.residual) inner.residual = p.lost;
+  if (p.lost > inner.tol && inner.status == LCPLUG_SOLVED) inner.status = LCPLUG_STALLED;
   lcplug_box_paste(&p, inner.x, it->x);
   inner.x = it->x;
   *it = inner;

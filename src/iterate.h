@@ -10,6 +10,8 @@ typedef struct iteration {
   double tol;
   int max_iter;
   double deadline; /* on the monotonic clock; infinity: none */
+  int prefers_later; /* of iterates that are equally bad: the residual is that of the worst contact,
+                        and where that one has no answer all others still get better */
   /* the outcome */
   int iterations;
   int factorizations;
@@ -29,6 +31,9 @@ double lcplug_now(void);
 /* The first guess, made feasible, or no forces at all if these are as good and it does not do. Sets
  * the residual; returns 1 if it already meets the tolerance.  Ax: scratch. */
 int lcplug_iteration_begin(iteration *it, const model *m, double *Ax, lcplug_workspace *workspace);
+
+/* Whether an iterate with this residual is to be kept. */
+int lcplug_iteration_is_best(const iteration *it, double residual);
 
 /* One more iterate of n rows: keeps it if it is the best; returns 1, with the status, when it is
  * time to stop: at the tolerance, at `rounding`, below which no residual can be told, or at the

@@ -233,8 +233,7 @@ static double rounding_level(const lane_run *run, const double *x) {
 
 int lcplug_lanes_observe(const lane_run *run, iteration *it, const double *x, double residual,
                          int *best) {
-  double rounding =
-      residual < it->residual && residual <= ROUNDING_EXCUSES ? rounding_level(run, x) : 0.0;
-  *best = residual < it->residual;
+  *best = lcplug_iteration_is_best(it, residual);
+  double rounding = *best && residual <= ROUNDING_EXCUSES ? rounding_level(run, x) : 0.0;
   return lcplug_iteration_next(it, residual, rounding);
 }

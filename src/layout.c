@@ -2,18 +2,24 @@
  * walks the caller's rows and lets every normal bring its list along. */
 #include "layout.h"
 
+#include <float.h>
 #include <math.h>
 
+/* Some write the largest number for no limit. */
+static double bound_of(double value) {
+  return fabs(value) < DBL_MAX ? value : copysign(INFINITY, value);
+}
+
 static double low_of(const lcplug_problem *p, int row) {
-  return row < p->nub || !p->lo ? -INFINITY : p->lo[(size_t)row * p->bounds_step];
+  return row < p->nub || !p->lo ? -INFINITY : bound_of(p->lo[(size_t)row * p->bounds_step]);
 }
 
 static double high_of(const lcplug_problem *p, int row) {
-  return row < p->nub || !p->hi ? INFINITY : p->hi[(size_t)row * p->bounds_step];
+  return row < p->nub || !p->hi ? INFINITY : bound_of(p->hi[(size_t)row * p->bounds_step]);
 }
 
 static double mu_of(const lcplug_problem *p, int row) {
-  return p->hi ? fabs(p->hi[(size_t)row * p->bounds_step]) : INFINITY;
+  return p->hi ? fabs(bound_of(p->hi[(size_t)row * p->bounds_step])) : INFINITY;
 }
 
 static int is_friction(const lcplug_problem *p, int row) {

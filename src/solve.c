@@ -85,11 +85,13 @@ typedef struct job {
 static lcplug_error solve_pgs(const model *m, const lcplug_settings *settings, iteration *it,
                               lcplug_workspace *workspace) {
   int rows = m->op->jacobian && settings->splitting == LCPLUG_SPLITTING_GAUSS_SEIDEL;
+  it->prefers_later = 1;
   return (rows ? lcplug_impulses_solve : lcplug_pgs_solve)(m, settings, it, workspace);
 }
 
 static lcplug_error solve_apgd(const model *m, const lcplug_settings *settings, iteration *it,
                                lcplug_workspace *workspace) {
+  it->prefers_later = 1;
   return (m->op->jacobian ? lcplug_lanes_apgd_solve : lcplug_apgd_solve)(m, settings, it,
                                                                          workspace);
 }
@@ -206,7 +208,10 @@ static lcplug_error run_stages(job *j) {
   lcplug_error error = store_symmetric(j);
   if (!error && j->settings->friction == LCPLUG_FRICTION_ODE && j->layout.frictions) {
     workspace_mark mark = lcplug_mark(j->workspace);
+    double deadline = j->it.deadline; /* half of the time is for friction */
+    if (deadline < INFINITY) j->it.deadline = 0.5 * (lcplug_now() + deadline);
     error = run_stage(j, STAGE_NORMALS);
+    j->it.deadline = deadline;
     if (!error) freeze_bounds(j);
     lcplug_release(j->workspace, mark);
     if (!error && j->problem->x0) set_guess(j); /* is one of all forces, friction too */
@@ -441,9 +446,16 @@ static void write_solution(const job *j, lcplug_solution *solution) {
   }
 }
 
+/* Forces of 1e16 can pass for an answer while they are found, by rounding alone. */
+static lcplug_status final_status(const job *j) {
+  if (j->it.residual <= j->it.tol) return LCPLUG_SOLVED;
+  int excused = j->it.residual <= ROUNDING_EXCUSES;
+  return j->it.status == LCPLUG_SOLVED && !excused ? LCPLUG_STALLED : j->it.status;
+}
+
 static void write_info(const job *j, lcplug_info *info) {
   *info = lcplug_info_default();
-  info->status = j->it.residual <= j->it.tol ? LCPLUG_SOLVED : j->it.status;
+  info->status = final_status(j);
   info->solver = j->solver;
   info->matrix = j->matrix;
   info->iterations = j->it.iterations;
@@ -453,6 +465,28 @@ static void write_info(const job *j, lcplug_info *info) {
   if (relaxed) info->gap = lcplug_relaxation_gap(&j->model, j->x, j->Ax);
 }
 
+static int is_finite(const job *j) {
+  uint64_t not_finite = 0;
+  for (int i = 0; i < j->layout.n; i++)
+    not_finite |= lcplug_not_finite(j->x[i]) | lcplug_not_finite(j->Ax[i]);
+  return !not_finite;
+}
+
+/* Numbers near the largest ones overflow on the way.  Then there is no force, or as little as the
+ * bounds allow, and the residual says that it is no answer. */
+static lcplug_error mend_overflow(job *j) {
+  const layout *l = &j->layout;
+  if (is_finite(j) && j->it.residual < INFINITY) return LCPLUG_OK;
+  lcplug_error error = store_matrix(j);
+  if (error) return error;
+  for (int i = 0; i < l->n; i++)
+    j->x[i] = l->normal[i] == ROW_PLAIN ? fmin(fmax(0.0, l->lo[i]), l->hi[i]) : 0.0;
+  j->op.table->apply(&j->op, j->x, j->Ax);
+  j->it.residual = 1.0;
+  j->it.status = LCPLUG_STALLED;
+  return is_finite(j) ? LCPLUG_OK : LCPLUG_ERROR_NOT_FINITE;
+}
+
 static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info, double started) {
   lcplug_error error = begin_job(j);
   if (error) return error;
@@ -460,6 +494,7 @@ static lcplug_error run_job(job *j, lcplug_solution *solution, lcplug_info *info
   begin_iteration(j, started);
   j->solver = j->settings->solver;
   error = is_exact(j) ? run_exact(j) : run_stages(j);
+  if (!error) error = mend_overflow(j);
   if (error) return error;
   if (j->solver == LCPLUG_AUTO) j->solver = j->it.solver;
   write_solution(j, solution);

@@ -1,5 +1,5 @@
 /* status.c - the texts of the tables in lcplug.h, the version, and the sizes that never change. */
-#include <lcplug/lcplug.h>
+#include <lcplug/native.h>
 
 #include "config.h"
 
@@ -11,6 +11,10 @@ _Static_assert(sizeof(lcplug_settings) == 128, "lcplug_settings keeps its size")
 _Static_assert(sizeof(lcplug_solution) == 64, "lcplug_solution keeps its size");
 _Static_assert(sizeof(lcplug_info) == 128, "lcplug_info keeps its size");
 _Static_assert(sizeof(lcplug_option) == 64, "lcplug_option keeps its size");
+_Static_assert(sizeof(lcplug_system) == 152, "lcplug_system keeps its size, or has another version");
+_Static_assert(sizeof(lcplug_row_items) == 32, "lcplug_row_items keeps its size");
+_Static_assert(sizeof(lcplug_pose) == 56, "lcplug_pose keeps its size");
+_Static_assert(sizeof(lcplug_joint) == 136, "lcplug_joint keeps its size");
 #endif
 
 #define TEXT_CASE(code, value, text)                                                               \

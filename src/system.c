@@ -22,9 +22,11 @@ lcplug_system lcplug_system_default(void) {
 int lcplug_articulated(const lcplug_system *s) { return s->groups ? s->group_begin[s->groups] : 0; }
 
 int32_t lcplug_system_coordinates(const lcplug_system *s) {
-  if (!s || s->size != sizeof *s || s->version != SYSTEM_VERSION || (s->groups && !s->group_begin))
+  if (!s || s->size != sizeof *s || s->version != SYSTEM_VERSION || s->bodies < 0 ||
+      s->groups < 0 || (s->groups && !s->group_begin))
     return 0;
-  return BODY_SIZE * s->bodies + lcplug_articulated(s);
+  int64_t all = (int64_t)BODY_SIZE * s->bodies + lcplug_articulated(s);
+  return all >= 0 && all <= INT32_MAX ? (int32_t)all : 0;
 }
 
 lcplug_problem lcplug_system_problem(const lcplug_system *s) {

@@ -80,12 +80,12 @@ static void *take_from(chunk *c, size_t bytes) {
 }
 
 /* A new chunk behind the current, last one.  Doubling keeps their number logarithmic, and so do
- * quarters of all there is, which is enough for large workspaces. */
+ * eighths of all there is, which is enough for large workspaces. */
 static chunk *append_chunk(lcplug_workspace *workspace, size_t bytes) {
   chunk *last = workspace->current;
   size_t wanted = last ? 2 * last->size : SMALLEST_CHUNK, all = 0;
   for (const chunk *c = workspace->first; c; c = c->next) all += c->size;
-  if (all > DOUBLED) wanted = all / 4;
+  if (all > DOUBLED) wanted = all / 8;
   chunk *c = chunk_create(wanted > bytes ? wanted : bytes);
   if (!c) c = chunk_create(bytes);
   if (!c) return NULL;

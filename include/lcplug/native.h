@@ -24,8 +24,9 @@
  * Rows.  Notation of lcplug.h: bounds lo, hi, and findex with the friction coefficient in hi.  The
  * settings `solver` and `friction` mean what they mean there; `pgs` is sequential impulses here.
  *
- * Binding from other languages: structs of plain numbers and pointers that start with their size
- * and version, no callbacks; every function but the defaults returns a code.
+ * Binding from other languages: structs of plain numbers and pointers whose sizes do not change;
+ * lcplug_system, the one that may grow, starts with its size and version.  No callbacks, and a code
+ * from every function that can fail.
  *
  * Threads.  None unless a system names a team.  Answers have the same bits with and without one. */
 #ifndef LCPLUG_NATIVE_H
@@ -170,6 +171,12 @@ LCPLUG_API void lcplug_contact_frame(const double normal[3], double tangent1[3],
  * the normal row is the speed of separation.  Use the first 12 numbers alone for no friction. */
 LCPLUG_API void lcplug_contact_rows(const double normal[3], const double lever1[3],
                                     const double lever2[3], double jacobian[36]);
+
+/* The same with tangents of the caller's own, as a belt or elliptic friction needs them: unit
+ * vectors at right angles to the normal and to each other. */
+LCPLUG_API void lcplug_contact_rows_along(const double normal[3], const double tangent1[3],
+                                          const double tangent2[3], const double lever1[3],
+                                          const double lever2[3], double jacobian[36]);
 
 typedef enum lcplug_joint_kind {
   LCPLUG_JOINT_BALL = 0,   /* 3 rows: the anchors coincide */

@@ -190,6 +190,53 @@ START_TEST(inertia_turns_with_the_body) {
 }
 END_TEST
 
+/* Rows along the tangents that a frame has are those that are made without naming them; along
+ * others the forces are the same, turned. */
+START_TEST(contact_rows_take_tangents) {
+  const double n[3] = {0.6, 0.0, 0.8}, lever1[3] = {0.1, -0.4, 0.3}, lever2[3] = {-0.2, 0.5, 0.7};
+  double t1[3], t2[3], turned1[3], turned2[3], J[36], K[36];
+  lcplug_contact_frame(n, t1, t2);
+  lcplug_contact_rows(n, lever1, lever2, J);
+  lcplug_contact_rows_along(n, t1, t2, lever1, lever2, K);
+  ck_assert_mem_eq(J, K, sizeof J);
+  for (int c = 0; c < 3; c++) {
+    turned1[c] = 0.8 * t1[c] + 0.6 * t2[c], turned2[c] = 0.8 * t2[c] - 0.6 * t1[c];
+  }
+  lcplug_contact_rows_along(n, turned1, turned2, lever1, lever2, K);
+  for (int c = 0; c < 12; c++) {
+    ck_assert_double_eq_tol(K[c], J[c], 1e-15);
+    ck_assert_double_eq_tol(K[12 + c], 0.8 * J[12 + c] + 0.6 * J[24 + c], 1e-14);
+    ck_assert_double_eq_tol(K[24 + c], 0.8 * J[24 + c] - 0.6 * J[12 + c], 1e-14);
+  }
+}
+END_TEST
+
+/* A system that is none has no coordinates, and impulses that are no numbers are no guess. */
+START_TEST(nonsense_is_nothing) {
+  lcplug_system s = lcplug_system_default();
+  const int32_t begin[] = {0, 3};
+  s.bodies = -5;
+  ck_assert_int_eq(lcplug_system_coordinates(&s), 0);
+  s.bodies = INT32_MAX;
+  ck_assert_int_eq(lcplug_system_coordinates(&s), 0);
+  s.bodies = 2, s.groups = -1, s.group_begin = begin;
+  ck_assert_int_eq(lcplug_system_coordinates(&s), 0);
+  s.groups = 1;
+  ck_assert_int_eq(lcplug_system_coordinates(&s), 15);
+
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  const uint64_t key[] = {7};
+  const int32_t first[] = {0}, count[] = {3};
+  const double x[3] = {1.0, NAN, INFINITY};
+  double x0[3] = {5.0, 5.0, 5.0};
+  lcplug_row_items items = {.items = 1, .key = key, .first = first, .count = count}, none = {0};
+  ck_assert_int_eq(lcplug_warm_start(workspace, &items, x, &items, 3, x0), LCPLUG_OK);
+  ck_assert(x0[0] == 1.0 && x0[1] == 0.0 && x0[2] == 0.0);
+  ck_assert_int_eq(lcplug_warm_start(workspace, &items, x, &none, 0, NULL), LCPLUG_OK);
+  lcplug_workspace_free(workspace);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("native builders");
   TCase *rows = support_case(suite, "rows");
@@ -201,5 +248,7 @@ int main(void) {
   TCase *bodies = support_case(suite, "bodies");
   tcase_add_test(bodies, bodies_turn);
   tcase_add_test(bodies, inertia_turns_with_the_body);
+  tcase_add_test(bodies, contact_rows_take_tangents);
+  tcase_add_test(bodies, nonsense_is_nothing);
   return support_run(suite);
 }

@@ -324,6 +324,46 @@ START_TEST(units_do_not_matter) {
 }
 END_TEST
 
+/* A row that nothing can move, and that asks for more than no force, has no answer.  The status
+ * says so, and everybody else has his.  Gradients have one step for all, and do not manage that. */
+START_TEST(who_has_no_answer_spoils_nobody_elses) {
+  const lcplug_solver all[] = {LCPLUG_AUTO, LCPLUG_EXACT, LCPLUG_PGS};
+  rng r = {61};
+  instance *p = instance_contacts(&r, 6, 3, 1e-3, 0.6, 0.6), *q = instance_create(p->n + 1);
+  lcplug_settings s = settings_for(all[_i], LCPLUG_FRICTION_ODE);
+  s.max_iter = 20000;
+  ck_assert_int_eq(instance_solve(p, &s).status, LCPLUG_SOLVED);
+  for (int i = 0; i < p->n; i++) {
+    for (int k = 0; k <= i; k++) instance_set(q, i, k, instance_at(p, i, k));
+    q->b[i] = p->b[i], q->lo[i] = p->lo[i], q->hi[i] = p->hi[i], q->findex[i] = p->findex[i];
+  }
+  q->b[p->n] = 1e3, q->lo[p->n] = 0.0, q->hi[p->n] = INFINITY, q->findex[p->n] = -1;
+  ck_assert_int_ne(instance_solve(q, &s).status, LCPLUG_SOLVED);
+  for (int i = 0; i < p->n; i++)
+    ck_assert_msg(fabs(q->x[i] - p->x[i]) <= 1e-3, "row %d: %g and %g", i, q->x[i], p->x[i]);
+  instance_free(p);
+  instance_free(q);
+}
+END_TEST
+
+/* The largest number is no bound, as infinity is. */
+START_TEST(largest_number_is_no_bound) {
+  rng r = {62};
+  instance *p = instance_contacts(&r, 6, 3, 1e-3, INFINITY, INFINITY);
+  lcplug_settings s = settings_for(LCPLUG_EXACT, (lcplug_friction)_i);
+  double x[18];
+  ck_assert_int_eq(instance_solve(p, &s).status, LCPLUG_SOLVED);
+  memcpy(x, p->x, sizeof x);
+  for (int i = 0; i < p->n; i++) {
+    if (isinf(p->hi[i])) p->hi[i] = DBL_MAX;
+    if (isinf(p->lo[i])) p->lo[i] = -DBL_MAX;
+  }
+  ck_assert_int_eq(instance_solve(p, &s).status, LCPLUG_SOLVED);
+  for (int i = 0; i < p->n; i++) ck_assert_double_eq_tol(p->x[i], x[i], 1e-9);
+  instance_free(p);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("promises");
   TCase *worse = support_case(suite, "never worse"), *limits = support_case(suite, "limits");
@@ -339,5 +379,7 @@ int main(void) {
   tcase_add_loop_test(bits, inputs_are_left_alone, 0, PAIRS);
   tcase_add_loop_test(ends, extreme_numbers_give_finite_answers, 0, PAIRS);
   tcase_add_loop_test(ends, units_do_not_matter, 0, PAIRS);
+  tcase_add_loop_test(ends, who_has_no_answer_spoils_nobody_elses, 0, 3);
+  tcase_add_loop_test(ends, largest_number_is_no_bound, 0, FRICTIONS);
   return support_run(suite);
 }
