@@ -36,7 +36,7 @@ struct lcplug_mixedlcp {
   /* the answer, and the bounds that it was found with */
   double *lambda, *w, *used_lo, *used_hi;
   lcplug_info info;
-  int answered;
+  int answered; /* by the last solve */
   /* additional friction: the first solve's forces, the second's bounds */
   double *first, *frozen_lo, *frozen_hi;
 };
@@ -60,7 +60,7 @@ static void place_arrays(lcplug_mixedlcp *lcp, double *memory) {
 }
 
 lcplug_mixedlcp *lcplug_mixedlcp_create(int32_t n, int32_t nub) {
-  if (n < 0 || nub < 0 || n > MOST_ROWS) return NULL;
+  if (n < 0 || n > MOST_ROWS || nub < 0 || nub > n) return NULL;
   size_t rows = (size_t)n, stride = dantzig_stride(n);
   lcplug_mixedlcp *lcp = calloc(1, sizeof *lcp);
   double *memory = calloc(rows * (stride + VECTORS) + 1, sizeof *memory);
@@ -279,12 +279,22 @@ static lcplug_error solve_with_additional_friction(lcplug_mixedlcp *lcp, lcplug_
   return error;
 }
 
+/* The core checks settings with every solve: with one of no rows it does nothing else. */
+static lcplug_error check_settings(lcplug_mixedlcp *lcp) {
+  lcplug_problem no_rows = lcplug_problem_default();
+  lcplug_settings settings = lcp->settings;
+  lcplug_solution nothing = {0};
+  if (settings.solver == LCPLUG_UPSTREAM) settings.solver = LCPLUG_EXACT; /* it refuses upstream */
+  return lcplug_solve(lcp->workspace, &no_rows, &settings, &nothing, NULL);
+}
+
 /* A full matrix is checked here and then solved by its lower triangle, which is the shorter way.
  * The core checks the rest, unless upstream is asked first or friction rows are no longer what they
  * were. */
 static lcplug_error check_first(lcplug_mixedlcp *lcp, lcplug_problem *p, int additional) {
-  int checks = p->full || additional || lcp->settings.solver == LCPLUG_UPSTREAM;
-  lcplug_error error = checks ? lcplug_problem_check(p) : LCPLUG_OK;
+  int on_our_own = additional || lcp->settings.solver == LCPLUG_UPSTREAM;
+  lcplug_error error = on_our_own ? check_settings(lcp) : LCPLUG_OK;
+  if (!error && (on_our_own || p->full)) error = lcplug_problem_check(p);
   p->full = 0;
   return error;
 }
@@ -296,6 +306,7 @@ static double seconds_now(void) {
 }
 
 static lcplug_error solve_quietly(lcplug_mixedlcp *lcp) {
+  lcp->answered = 0;
   if (!lcp->matrix_is_set || !lcp->right_side_is_set) return LCPLUG_ERROR_ARGUMENT;
   if (lcp->announced > friction_rows(lcp)) return LCPLUG_ERROR_FINDEX;
   double started = seconds_now();

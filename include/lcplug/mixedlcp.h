@@ -22,7 +22,8 @@
  * Memory.  Only lcplug_mixedlcp_create and the first solve allocate.  An object serves one thread
  * at a time; different objects may be used at once.
  *
- * Failure.  A call that returns an error has changed nothing. */
+ * Failure.  A call that returns an error has changed nothing, but that after such a solve there is
+ * no valid answer. */
 #ifndef LCPLUG_MIXEDLCP_H
 #define LCPLUG_MIXEDLCP_H
 
@@ -35,7 +36,8 @@ extern "C" {
 typedef struct lcplug_mixedlcp lcplug_mixedlcp;
 
 /* An object for problems of n rows, of which the first nub are free.  No row is bounded and lambda
- * is 0.  NULL if n or nub is negative or too large, or when out of memory. */
+ * is 0.  NULL if n is negative or too large, if nub is negative or more than n, or when out of
+ * memory. */
 LCPLUG_API lcplug_mixedlcp *lcplug_mixedlcp_create(int32_t n, int32_t nub);
 LCPLUG_API void lcplug_mixedlcp_free(lcplug_mixedlcp *lcp);
 
@@ -101,7 +103,7 @@ LCPLUG_API double *lcplug_mixedlcp_w(lcplug_mixedlcp *lcp);
  * more; else 0.  Callers then raise CFM and try again. */
 LCPLUG_API int lcplug_mixedlcp_valid(const lcplug_mixedlcp *lcp);
 
-/* How the last solve went; all 0 before the first. */
+/* How the last solve that gave an answer went; all 0 before the first. */
 LCPLUG_API lcplug_info lcplug_mixedlcp_info(const lcplug_mixedlcp *lcp);
 
 /* ---- a decomposition, for callers that want one ---------------------------------------------- */

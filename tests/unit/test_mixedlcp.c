@@ -315,7 +315,7 @@ static const struct {
 enum { FAULTS_IN_ALL = sizeof FAULTS / sizeof FAULTS[0] };
 
 /* Whoever solves, with additional friction and without: the fault has its name, and the last answer
- * stays as it was. */
+ * stays as it was, but does not count as one to what was asked now. */
 START_TEST(bad_input) {
   pile good = make_pile();
   for (int s = 0; s < SOLVERS_IN_ALL; s++)
@@ -334,7 +334,9 @@ START_TEST(bad_input) {
       lcplug_mixedlcp_set_low(lcp, bad.lo, ROWS);
       lcplug_mixedlcp_set_high(lcp, bad.hi, ROWS);
       lcplug_mixedlcp_set_friction_index(lcp, bad.findex, ROWS);
+      ck_assert(lcplug_mixedlcp_valid(lcp));
       ck_assert_int_eq(lcplug_mixedlcp_solve(lcp), FAULTS[_i].error);
+      ck_assert(!lcplug_mixedlcp_valid(lcp));
       ck_assert_mem_eq(lambda, lcplug_mixedlcp_lambda(lcp), sizeof lambda);
       ck_assert_mem_eq(w, lcplug_mixedlcp_w(lcp), sizeof w);
       lcplug_mixedlcp_free(lcp);
@@ -365,9 +367,43 @@ START_TEST(missing_parts) {
   ck_assert_int_eq(lcplug_mixedlcp_solve(lcp), LCPLUG_ERROR_ARGUMENT);
   lcplug_mixedlcp_set_right_side(lcp, p.b, ROWS, 0);
   ck_assert_int_eq(lcplug_mixedlcp_solve(lcp), LCPLUG_OK);
-  lcplug_mixedlcp_settings(lcp)->omega = 3.0;
-  ck_assert_int_eq(lcplug_mixedlcp_solve(lcp), LCPLUG_ERROR_SETTING);
+  ck_assert(lcplug_mixedlcp_valid(lcp));
   lcplug_mixedlcp_free(lcp);
+}
+END_TEST
+
+static void omega_too_large(lcplug_settings *s) { s->omega = 3.0; }
+static void unknown_friction(lcplug_settings *s) { s->friction = (lcplug_friction)99; }
+static void negative_budget(lcplug_settings *s) { s->max_iter = -1; }
+static void nan_as_tolerance(lcplug_settings *s) { s->tol = NAN; }
+static void other_version(lcplug_settings *s) { s->api = 0; }
+
+static const struct {
+  void (*spoil)(lcplug_settings *s);
+  lcplug_error error;
+} WRONG_SETTINGS[] = {{omega_too_large, LCPLUG_ERROR_SETTING},
+                      {unknown_friction, LCPLUG_ERROR_SETTING},
+                      {negative_budget, LCPLUG_ERROR_SETTING},
+                      {nan_as_tolerance, LCPLUG_ERROR_SETTING},
+                      {other_version, LCPLUG_ERROR_ARGUMENT}};
+enum { WRONG_SETTINGS_IN_ALL = sizeof WRONG_SETTINGS / sizeof WRONG_SETTINGS[0] };
+
+/* One error for one mistake, whoever would have solved, with additional friction and without. */
+START_TEST(wrong_settings) {
+  pile p = make_pile();
+  for (int s = 0; s < SOLVERS_IN_ALL; s++)
+    for (int more = 0; more < 2; more++) {
+      lcplug_mixedlcp *lcp = object_of(&p, SOLVERS[s]);
+      double additional[ROWS] = {0};
+      additional[1] = more;
+      lcplug_mixedlcp_set_additional_friction(lcp, additional, ROWS);
+      ck_assert_int_eq(lcplug_mixedlcp_solve(lcp), LCPLUG_OK);
+      ck_assert(lcplug_mixedlcp_valid(lcp));
+      WRONG_SETTINGS[_i].spoil(lcplug_mixedlcp_settings(lcp));
+      ck_assert_int_eq(lcplug_mixedlcp_solve(lcp), WRONG_SETTINGS[_i].error);
+      ck_assert(!lcplug_mixedlcp_valid(lcp));
+      lcplug_mixedlcp_free(lcp);
+    }
 }
 END_TEST
 
@@ -395,6 +431,8 @@ START_TEST(wrong_arguments) {
   ck_assert_ptr_null(lcplug_mixedlcp_create(-1, 0));
   ck_assert_ptr_null(lcplug_mixedlcp_create(1, -1));
   ck_assert_ptr_null(lcplug_mixedlcp_create(INT32_MAX, 0));
+  ck_assert_ptr_null(lcplug_mixedlcp_create(3, 4));
+  ck_assert_ptr_null(lcplug_mixedlcp_create(3, INT32_MAX));
   ck_assert_int_eq(lcplug_mixedlcp_set_matrix(lcp, NULL, ROWS, 1), LCPLUG_ERROR_ARGUMENT);
   ck_assert_int_eq(lcplug_mixedlcp_set_matrix(lcp, p.A, ROWS - 1, 1), LCPLUG_ERROR_SIZE);
   ck_assert_int_eq(lcplug_mixedlcp_set_right_side(lcp, p.b, ROWS - 1, 0), LCPLUG_ERROR_SIZE);
@@ -494,6 +532,7 @@ int main(void) {
   tcase_add_loop_test(refusals, bad_input, 0, FAULTS_IN_ALL);
   tcase_add_test(refusals, augmented_matrix);
   tcase_add_test(refusals, missing_parts);
+  tcase_add_loop_test(refusals, wrong_settings, 0, WRONG_SETTINGS_IN_ALL);
   tcase_add_test(refusals, announced_friction_rows);
   tcase_add_test(refusals, wrong_arguments);
   tcase_add_test(refusals, upstream_has_no_cones);
