@@ -124,6 +124,11 @@ public:
   /* Whether there is an answer, and whether it is good enough. */
   virtual bool solve() = 0;
   virtual bool validSolution() const = 0;
+
+  /* Why the last solve() returned false; LCPLUG_OK if it returned true. */
+  virtual lcplug_error error() const = 0;
+  virtual const char *errorText() const { return lcplug_error_text(error()); }
+
   virtual VectorView getLambda() const = 0;
   virtual VectorView ref_w() const = 0;
 
@@ -157,7 +162,9 @@ public:
 
   /* A = L D L^T, with D on the diagonal of L, which has the size of A already; false if A is not
    * square or not semidefinite. */
-  template <class Matrix, class Lower> static bool ldltDecomposition(const Matrix &A, Lower &L) {
+  template <class Matrix, class Lower>
+  static typename std::enable_if<std::is_class<Matrix>::value, bool>::type
+  ldltDecomposition(const Matrix &A, Lower &L) {
     std::size_t n = detail::order(A, detail::is_flat<const Matrix>());
     if (n == detail::NOT_SQUARE) return false;
     std::vector<double> copied = detail::copy_matrix(A, n);
@@ -167,6 +174,17 @@ public:
       for (std::size_t j = 0; j < n; j++)
         detail::element(L, n, i, j, detail::is_flat<Lower>()) = copied[i * n + j];
     return true;
+  }
+
+  /* The same of size() rows, of which only the lower triangle is read; L may be A itself.  Without
+   * strides, one row follows the other. */
+  bool ldltDecomposition(const double *A, std::size_t A_stride, double *L,
+                         std::size_t L_stride) const {
+    return lcplug_mixedlcp_ldlt(size(), A, A_stride, L, L_stride) != 0;
+  }
+  bool ldltDecomposition(const double *A, double *L) const {
+    std::size_t n = static_cast<std::size_t>(size());
+    return ldltDecomposition(A, n, L, n);
   }
 
 private:
@@ -207,10 +225,6 @@ public:
   lcplug_settings &settings() { return *lcplug_mixedlcp_settings(lcp_); }
   lcplug_info info() const { return lcplug_mixedlcp_info(lcp_); }
 
-  /* Why the last solve() returned false; LCPLUG_OK if it returned true. */
-  lcplug_error error() const { return error_; }
-  const char *errorText() const { return lcplug_error_text(error_); }
-
   void setValuesInMatrix(const double *values, std::size_t rows, std::size_t stride,
                          bool full) override {
     refused_[MATRIX] = rows != static_cast<std::size_t>(size())
@@ -249,6 +263,7 @@ public:
     if (!error_) error_ = lcplug_mixedlcp_solve(lcp_);
     return !error_;
   }
+  lcplug_error error() const override { return error_; }
   bool validSolution() const override { return !error_ && lcplug_mixedlcp_valid(lcp_); }
   VectorView getLambda() const override { return VectorView(lcplug_mixedlcp_lambda(lcp_), size()); }
   VectorView ref_w() const override { return VectorView(lcplug_mixedlcp_w(lcp_), size()); }

@@ -70,13 +70,19 @@ void check_answer(lcplug::MixedLCP &lcp) {
 
 /* ---- whoever solves -------------------------------------------------------------------------- */
 
+typedef std::array<std::unique_ptr<lcplug::MixedLCP>, 4> Solvers;
+
+Solvers one_of_each() {
+  Solvers solvers;
+  solvers[0].reset(new lcplug::DantzigLCP(3, 0));
+  solvers[1].reset(new lcplug::PgsLCP(3, 0));
+  solvers[2].reset(new lcplug::ApgdLCP(3, 0, 200, 1e-8));
+  solvers[3].reset(new lcplug::ExactLCP(3, 0));
+  return solvers;
+}
+
 START_TEST(every_class) {
-  std::unique_ptr<lcplug::MixedLCP> solvers[] = {
-      std::unique_ptr<lcplug::MixedLCP>(new lcplug::DantzigLCP(3, 0)),
-      std::unique_ptr<lcplug::MixedLCP>(new lcplug::PgsLCP(3, 0)),
-      std::unique_ptr<lcplug::MixedLCP>(new lcplug::ApgdLCP(3, 0, 200, 1e-8)),
-      std::unique_ptr<lcplug::MixedLCP>(new lcplug::ExactLCP(3, 0))};
-  for (std::unique_ptr<lcplug::MixedLCP> &lcp : solvers) {
+  for (std::unique_ptr<lcplug::MixedLCP> &lcp : one_of_each()) {
     ck_assert_int_eq(lcp->size(), 3);
     ck_assert(!lcp->validSolution());
     lcp->setValuesInMatrix(nested());
@@ -192,15 +198,22 @@ START_TEST(setters_are_heard) {
 }
 END_TEST
 
+/* Who knows only the interface learns why, too. */
 START_TEST(asymmetric_matrix) {
   Nested augmented{{2, 0, 0}, {0, 2, 1}, {0.5, -1, 0}};
-  lcplug::DantzigLCP lcp(3, 0);
-  lcp.setValuesInMatrix(augmented);
-  lcp.setValuesInRightSide(B, 3);
-  ck_assert(!lcp.solve());
-  ck_assert(!lcp.validSolution());
-  ck_assert_int_eq(lcp.error(), LCPLUG_ERROR_ASYMMETRIC);
-  ck_assert_str_eq(lcp.errorText(), lcplug_error_text(LCPLUG_ERROR_ASYMMETRIC));
+  for (std::unique_ptr<lcplug::MixedLCP> &lcp : one_of_each()) {
+    lcp->setValuesInMatrix(nested());
+    set_vectors(*lcp);
+    check_answer(*lcp);
+    lcp->setValuesInMatrix(augmented);
+    ck_assert(!lcp->solve());
+    ck_assert(!lcp->validSolution());
+    ck_assert_int_eq(lcp->error(), LCPLUG_ERROR_ASYMMETRIC);
+    ck_assert_str_eq(lcp->errorText(), lcplug_error_text(LCPLUG_ERROR_ASYMMETRIC));
+    lcp->setValuesInMatrix(nested());
+    check_answer(*lcp);
+    ck_assert_int_eq(lcp->error(), LCPLUG_OK);
+  }
 }
 END_TEST
 
@@ -222,6 +235,26 @@ START_TEST(ldlt_decomposition) {
 }
 END_TEST
 
+/* n is the object's, and the elements above the diagonal are nobody's. */
+START_TEST(ldlt_decomposition_of_pointers) {
+  std::unique_ptr<lcplug::MixedLCP> lcp(new lcplug::ExactLCP(2, 0));
+  double matrix[4] = {4, NAN, 2, 5}, lower[4], padded[6] = {4, NAN, NAN, 2, 5, NAN}, wide[8];
+  ck_assert(lcp->ldltDecomposition(matrix, lower));
+  ck_assert(lcp->ldltDecomposition(padded, 3, wide, 4));
+  const double expected[4] = {4, 0, 0.5, 4};
+  for (int i = 0; i < 4; i++) {
+    ck_assert_double_eq(lower[i], expected[i]);
+    ck_assert_double_eq(wide[4 * (i / 2) + i % 2], expected[i]);
+  }
+  ck_assert(lcp->ldltDecomposition(matrix, matrix)); /* in place */
+  ck_assert_double_eq(matrix[3], 4);
+  double indefinite[4] = {1, 2, 2, 1};
+  ck_assert(!lcp->ldltDecomposition(indefinite, lower));
+  ck_assert(!lcp->ldltDecomposition(padded, 1, wide, 4)); /* rows that overlap */
+  ck_assert(!lcp->ldltDecomposition(static_cast<const double *>(nullptr), lower));
+}
+END_TEST
+
 } // namespace
 
 int main() {
@@ -235,5 +268,6 @@ int main() {
   tcase_add_test(tests, setters_are_heard);
   tcase_add_test(tests, asymmetric_matrix);
   tcase_add_test(tests, ldlt_decomposition);
+  tcase_add_test(tests, ldlt_decomposition_of_pointers);
   return support_run(suite);
 }
