@@ -426,8 +426,8 @@ double lcplug_box_source_unit(const box_source *s, const double *lo, const doubl
 
 /* Rows without a choice, and their value: an interval so short that no force in it changes w beyond
  * rounding, and a row of zeros, whose force goes to the bound that b points at, if there is one.
- * Where there is none no force will do: what is left of such rows is lost, and the others have their
- * answer all the same. */
+ * Where there is none no force will do: what is left of such rows is lost, and the others have
+ * their answer all the same. */
 static int is_fixed(const box_source *s, int row, double lo, double hi, double unit, double *value,
                     double *lost) {
   double d = source_diagonal(s, row), b = s->layout->b[row];

@@ -632,7 +632,8 @@ static void own_frames(const jacobian *j, const lane_group *g, number *a) {
   for (int s = 0; s < g->segments; s++, lever += 3) {
     number m[NODE_ROOM], turn[BLOCK_ROWS][3], push[BLOCK_ROWS][3];
     for (int lane = 0; lane < LANES; lane++) {
-      const double *mass = j->mass + (size_t)j->node[g->node + (size_t)(s * LANES + lane)] * NODE_ROOM;
+      int node = j->node[g->node + (size_t)(s * LANES + lane)];
+      const double *mass = j->mass + (size_t)node * NODE_ROOM;
       for (int i = 0; i < NODE_ROOM; i++) m[i][lane] = mass[i];
     }
     for (int r = 0; r < BLOCK_ROWS; r++) {

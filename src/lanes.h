@@ -7,8 +7,8 @@
  *
  * Frames.  The three rows of a contact between two bodies are made of a frame F and two levers r:
  * F (v + omega x r) of one body less that of the other, and the last row of F is the cross product
- * of the others, or its opposite.  12 numbers are kept of such a contact and not the 36 of its rows:
- * what a large system costs is reading them.  Rows of another kind keep all numbers.
+ * of the others, or its opposite.  12 numbers are kept of such a contact and not the 36 of its
+ * rows: what a large system costs is reading them.  Rows of another kind keep all numbers.
  *
  * Blocks and lanes.  A block is up to three rows on the same nodes: a contact, or a part of a
  * joint. Blocks are coloured so that no two of a colour share a node.  Of one colour, eight blocks

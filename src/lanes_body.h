@@ -591,7 +591,8 @@ INLINE void NAME(begin_descent)(const NAME(spot) * o, const double *product, con
 /* Puts x down, and adds to the sums what the step is judged by; scale: of each row. */
 INLINE void NAME(end_descent)(const NAME(spot) * o, const int rows, const NAME(descent) * s,
                               const VEC *scale, NAME(totals) * t) {
-  VEC *next = NAME(rows_in)(o, o->run->x), cfm[BLOCK_ROWS], curvature = {0}, length = {0}, slope = {0};
+  VEC *next = NAME(rows_in)(o, o->run->x), cfm[BLOCK_ROWS];
+  VEC curvature = {0}, length = {0}, slope = {0};
   NAME(cfm_of)(o, rows, cfm);
   UNROLL for (int r = 0; r < rows; r++) {
     VEC d = s->x[r] - s->y[r], dd = d * d;

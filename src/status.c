@@ -11,7 +11,7 @@ _Static_assert(sizeof(lcplug_settings) == 128, "lcplug_settings keeps its size")
 _Static_assert(sizeof(lcplug_solution) == 64, "lcplug_solution keeps its size");
 _Static_assert(sizeof(lcplug_info) == 128, "lcplug_info keeps its size");
 _Static_assert(sizeof(lcplug_option) == 64, "lcplug_option keeps its size");
-_Static_assert(sizeof(lcplug_system) == 152, "lcplug_system keeps its size, or has another version");
+_Static_assert(sizeof(lcplug_system) == 152, "lcplug_system of another size has another version");
 _Static_assert(sizeof(lcplug_row_items) == 32, "lcplug_row_items keeps its size");
 _Static_assert(sizeof(lcplug_pose) == 56, "lcplug_pose keeps its size");
 _Static_assert(sizeof(lcplug_joint) == 136, "lcplug_joint keeps its size");

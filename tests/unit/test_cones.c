@@ -308,8 +308,8 @@ START_TEST(piles_that_jam_take_few_steps) {
 }
 END_TEST
 
-/* With 300 contacts and more the interior point (src/cone_interior.h) comes first, and passes bodies
- * that jam: 57 steps on average, 103 without it. */
+/* With 300 contacts and more the interior point (src/cone_interior.h) comes first, and passes
+ * bodies that jam: 57 steps on average, 103 without it. */
 START_TEST(large_piles_pass_what_jams) {
   rng r = {11};
   int steps = 0;
