@@ -77,21 +77,34 @@ static double solve_seconds(lcplug_workspace *workspace, const lcplug_system *sy
   return least;
 }
 
-/* Seconds of one more iteration.  Short and long solves take turns: a busy moment of the machine
- * that only one of them met would be most of the difference. */
+/* Seconds of one more iteration on each of a few systems, with an x of its own.  All take turns,
+ * and so do short and long solves: a busy moment of the machine that only one of them met would be
+ * most of the difference. */
+static void compare_iterations(lcplug_workspace *workspace, const lcplug_system *systems, int count,
+                               lcplug_solver solver, lcplug_friction friction, double *const *x,
+                               double (*now)(void), double *seconds) {
+  enum { MOST_SYSTEMS = 2 };
+  lcplug_settings few = settings_of(solver, friction, FEW),
+                  many = settings_of(solver, friction, MANY);
+  double least[MOST_SYSTEMS][2] = {{INFINITY, INFINITY}, {INFINITY, INFINITY}}, spent = 0.0;
+  lcplug_info a, b;
+  for (int k = 0; k < repeats || spent < 2.0 * count * AT_LEAST; k++)
+    for (int i = 0; i < count; i++) {
+      double once = solve_once(workspace, &systems[i], &few, x[i], now, &a);
+      double more = solve_once(workspace, &systems[i], &many, x[i], now, &b);
+      least[i][0] = fmin(least[i][0], once), least[i][1] = fmin(least[i][1], more);
+      spent += once + more;
+    }
+  for (int i = 0; i < count; i++)
+    seconds[i] = (least[i][1] - least[i][0]) / (b.iterations - a.iterations);
+}
+
 static double iteration_seconds(lcplug_workspace *workspace, const lcplug_system *system,
                                 lcplug_solver solver, lcplug_friction friction, double *x,
                                 double (*now)(void)) {
-  lcplug_settings few = settings_of(solver, friction, FEW),
-                  many = settings_of(solver, friction, MANY);
-  double short_one = INFINITY, long_one = INFINITY, spent = 0.0;
-  lcplug_info a, b;
-  for (int k = 0; k < repeats || spent < 2.0 * AT_LEAST; k++) {
-    double once = solve_once(workspace, system, &few, x, now, &a);
-    double more = solve_once(workspace, system, &many, x, now, &b);
-    short_one = fmin(short_one, once), long_one = fmin(long_one, more), spent += once + more;
-  }
-  return (long_one - short_one) / (b.iterations - a.iterations);
+  double seconds;
+  compare_iterations(workspace, system, 1, solver, friction, &x, now, &seconds);
+  return seconds;
 }
 
 /* A pile with about so many contacts, after its first contacts have been found: a small one has
@@ -344,10 +357,10 @@ static void bench_warm_start(int count) {
 
 static void bench_cores(int contacts) {
   spheres *s = pile_of(contacts);
-  lcplug_system system = spheres_system(s);
-  size_t bytes = (size_t)system.rows * sizeof(double);
+  lcplug_system systems[] = {spheres_system(s), spheres_system(s)};
+  size_t bytes = (size_t)systems->rows * sizeof(double);
   double *one = malloc(bytes), *two = malloc(bytes);
-  lcplug_team *team = lcplug_team_create(2);
+  lcplug_team *team = systems[1].team = lcplug_team_create(2);
   require(one && two && team, "out of memory");
   say("## Two cores\n\n%d contacts. Wanted: 1.6, and the same bits. Wall-clock time of an "
       "iteration, which other "
@@ -359,20 +372,14 @@ static void bench_cores(int contacts) {
       s->contacts);
   for (int k = 0; k < 2; k++) {
     lcplug_solver solver = k ? LCPLUG_APGD : LCPLUG_PGS;
-    system.team = NULL;
-    double alone =
-        iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, one, wall);
-    system.team = team;
-    double both =
-        iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, two, wall);
-    double first =
-        iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, two, cpu);
-    system.team = NULL;
-    double all =
-        iteration_seconds(s->workspace, &system, solver, LCPLUG_FRICTION_COULOMB, one, cpu);
+    double *const x[] = {one, two};
+    double by_wall[2], by_cpu[2];
+    compare_iterations(s->workspace, systems, 2, solver, LCPLUG_FRICTION_COULOMB, x, wall, by_wall);
+    compare_iterations(s->workspace, systems, 2, solver, LCPLUG_FRICTION_COULOMB, x, cpu, by_cpu);
     say("| %s | %.2f | %.2f | **%.2f** | %.2f | %.2f | **%.2f** | %s |\n",
-        lcplug_solver_name(solver), 1e3 * alone, 1e3 * both, alone / both, 1e3 * all, 1e3 * first,
-        all / first, memcmp(one, two, bytes) ? "NO" : "yes");
+        lcplug_solver_name(solver), 1e3 * by_wall[0], 1e3 * by_wall[1], by_wall[0] / by_wall[1],
+        1e3 * by_cpu[0], 1e3 * by_cpu[1], by_cpu[0] / by_cpu[1],
+        memcmp(one, two, bytes) ? "NO" : "yes");
   }
   say("\n");
   lcplug_team_free(team);
