@@ -390,6 +390,29 @@ START_TEST(kernels_agree_to_the_bit) {
 }
 END_TEST
 
+/* Sweeps go through the groups in their order: those of joints come first. */
+START_TEST(joints_come_before_contacts) {
+  rng r = {(uint64_t)_i + 40};
+  native *t = native_random(&r, 30, _i % 2, 60, 12);
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  lcplug_problem p = lcplug_system_problem(&t->s);
+  layout l;
+  jacobian j;
+  ck_assert(!lcplug_layout_build(&l, &p, workspace) &&
+            !lcplug_lanes_build(&j, &t->s, &l, workspace));
+  int joints = 0, contacts = 0;
+  for (int k = 0; k < j.groups * LANES; k++) {
+    if (j.block_first[k] < 0) continue;
+    int row = l.row[j.block_first[k]], joint = t->findex[row] < 0 && t->lo[row] < 0.0;
+    ck_assert_msg(!joint || !contacts, "a joint in group %d, after a contact", k / LANES);
+    joints += joint, contacts += !joint;
+  }
+  ck_assert(joints > 0 && contacts > 0);
+  free(t);
+  lcplug_workspace_free(workspace);
+}
+END_TEST
+
 /* ---- solvers --------------------------------------------------------------------------------- */
 
 /* A solve must report the residual that the dense path finds for its x and bounds. */
@@ -837,6 +860,7 @@ int main(void) {
   tcase_add_loop_test(a, velocities_agree_with_the_right_side, 0, 60 / FEWER);
   tcase_add_loop_test(a, operator_table_is_right, 0, 60 / FEWER);
   tcase_add_loop_test(a, kernels_agree_to_the_bit, 0, 90 / FEWER);
+  tcase_add_loop_test(a, joints_come_before_contacts, 0, 4);
   TCase *solvers = support_case(suite, "solvers");
   tcase_add_loop_test(solvers, sweeps_and_gradients_reach_the_answer, 0, 1 + 7 / FEWER);
   tcase_add_loop_test(solvers, gradients_agree_with_the_dense_path, 0, 20 / FEWER);
