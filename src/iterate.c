@@ -8,8 +8,6 @@
 /* Who asks for no more than this does not pay for more; who does gets this, if the last steps
  * can. */
 static const double COARSE = 1e-8, POLISHED = 1e-13;
-/* Times the least residual: one that is no worse. */
-static const double EQUALLY_BAD = 1.0 + 1e-12;
 enum { LAST_STEPS = 2 };
 
 double lcplug_now(void) {
@@ -53,14 +51,14 @@ int lcplug_iteration_begin(iteration *it, const model *m, double *Ax, lcplug_wor
 
 int lcplug_iteration_is_best(const iteration *it, double residual) {
   return residual < it->residual ||
-         (it->prefers_later && residual < INFINITY && residual <= EQUALLY_BAD * it->residual);
+         (it->prefers_later && residual < INFINITY && residual <= it->residual);
 }
 
 int lcplug_iteration_next(iteration *it, double residual, double rounding) {
   it->iterations++;
   double allowed = it->tol;
   if (lcplug_iteration_is_best(it, residual)) {
-    it->residual = fmin(residual, it->residual);
+    it->residual = residual;
     allowed = fmax(it->tol, fmin(rounding, ROUNDING_EXCUSES)); /* of this x, and no other */
   }
   it->status = LCPLUG_ITERATION_LIMIT;

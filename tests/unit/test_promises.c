@@ -132,7 +132,7 @@ START_TEST(time_limit_is_kept) {
   lcplug_info info = solve_from(p, NULL, &s);
   ck_assert_msg(info.status == LCPLUG_TIME_LIMIT, "%s", lcplug_status_text(info.status));
   ck_assert_msg(info.seconds >= 0.03 && info.seconds < 2.0, "%g s", info.seconds);
-  ck_assert(info.residual <= 1.0);
+  ck_assert_double_le(info.residual, 1.0 + 1e-12); /* of equally bad iterates, but for rounding */
   s.time_limit = 1e-9;
   info = solve_from(p, NULL, &s);
   ck_assert_int_eq(info.status, LCPLUG_TIME_LIMIT);
