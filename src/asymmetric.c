@@ -36,7 +36,7 @@ typedef struct rounds {
 
 static lcplug_error take_memory(rounds *r, lcplug_workspace *memory) {
   size_t n = (size_t)r->given->n;
-  r->S = TAKE(memory, double, n *n);
+  r->S = TAKE(memory, double, n * n);
   r->b = TAKE(memory, double, n);
   r->x = TAKE(memory, double, n);
   r->best_x = TAKE(memory, double, n);

@@ -339,7 +339,7 @@ static int take_vectors(box *p, lcplug_workspace *workspace) {
   double **vectors[] = {&p->b,     &p->lo, &p->hi,      &p->diagonal,  &p->x,     &p->w,
                         &p->extra, &p->dx, &p->clipped, &p->clipped_w, &p->center};
   size_t count = sizeof vectors / sizeof *vectors, stride = (size_t)lcplug_panel_pad(p->rows);
-  double *memory = TAKE(workspace, double, count *stride);
+  double *memory = TAKE(workspace, double, count * stride);
   p->place = TAKE(workspace, unsigned char, p->rows);
   p->keep = TAKE(workspace, unsigned char, p->rows);
   p->kept = TAKE(workspace, int, p->rows);
@@ -356,7 +356,7 @@ static int cut_dense(box *p, const double *A, size_t ld, int all, lcplug_workspa
   p->matrix = &dense_matrix;
   p->kernels = lcplug_kernels_best();
   p->ld = (size_t)lcplug_panel_pad(p->rows);
-  p->panel = TAKE(workspace, double, panel_ld *rows);
+  p->panel = TAKE(workspace, double, panel_ld * rows);
   p->inverse = TAKE(workspace, double, 2 * panel_ld);
   if (!p->panel || !p->inverse) return 0;
   p->floor = p->inverse + panel_ld;

@@ -195,9 +195,10 @@ int lcplug_cholesky_column(const cholesky *c, int place, int *places, double *va
     int b = c->neighbour[e];
     size_t step_b = (size_t)(c->place_begin[b + 1] - c->place_begin[b]);
     const double *block = c->value + c->block[e] + (b > a ? own * step : own);
-    for (int q = c->cluster_first[b]; q<c->cluster_first[b + 1]; q++, block += b> a ? 1 : step_b) {
+    for (int q = c->cluster_first[b]; q < c->cluster_first[b + 1]; q++) {
       places[count] = q;
       values[count++] = *block;
+      block += b > a ? 1 : step_b;
     }
   }
   return count;

@@ -92,8 +92,7 @@ typedef struct cholesky {
   double *stack[2];
   size_t panels, stack_size; /* of `factor` and of each stack, in doubles */
   int *local;                /* place -> row of the current panel */
-  int *position,
-      *source; /* of each number to add or copy: row of the panel, and where it comes from */
+  int *position, *source; /* of numbers to add or copy: row of the panel, where they come from */
   panel_run *run;
   double *column;
   size_t *target; /* row -> where its elements of the current cluster go in `value` ... */

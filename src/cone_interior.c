@@ -38,7 +38,7 @@ enum { LONG = 25 };
 /* How much there is of steps and finishes.  With many sets it takes longer to pass all that jams,
  * and what comes after this method takes longer still. */
 enum { CONVEX_STEPS = 40, STEPS = 150, FINISHES = 10, PATIENT_STEPS = 1000, PATIENT_FINISHES = 30 };
-enum { MANY_SETS = 570 };
+enum { PATIENT_SETS = 570 };
 
 typedef struct interior {
   path *p;
@@ -352,7 +352,7 @@ static int advance(interior *v, int *over) {
 static int has_many_sets(const model *m) {
   int count = 0;
   for (int k = 0; k < m->blocks; k++) count += m->sets[k].kind != SET_COUPLED;
-  return count >= MANY_SETS;
+  return count >= PATIENT_SETS;
 }
 
 int lcplug_cone_interior(path *p, cone_finish *finish, lcplug_workspace *workspace) {

@@ -76,6 +76,7 @@ typedef struct interior {
 #define INLINE static inline __attribute__((always_inline))
 #define FOR_SIDES(v, b) for (side *b = (v)->side; b < (v)->side + 2; b++)
 #define FOR_FOURS(v, i) for (int i = 0; i < (v)->padded; i += 4)
+#define FOR_BOUNDS(v, b, i) FOR_SIDES(v, b) if ((b)->bounds) FOR_FOURS(v, i)
 
 static int take_vectors(interior *v, int rows, lcplug_workspace *workspace) {
   v->padded = (rows + 3) & ~3;
@@ -105,8 +106,7 @@ static void set_bound(side *b, int row, int has, double slack, double multiplier
 
 static double mean_product(interior *v) {
   four sum = four_of(0.0);
-  FOR_SIDES(v, b)
-  if (b->bounds) FOR_FOURS(v, i) sum += four_at(b->s + i) * four_at(b->z + i);
+  FOR_BOUNDS(v, b, i) sum += four_at(b->s + i) * four_at(b->z + i);
   return bounds(v) ? four_sum(sum) / bounds(v) : 0.0;
 }
 
@@ -114,10 +114,11 @@ static double mean_product(interior *v) {
  * factor of ten of their mean by its multiplier. */
 static void balance(interior *v) {
   double mu = mean_product(v);
-  FOR_SIDES(v, b)
-  for (int i = 0; i < v->p->rows; i++) {
-    double middle = b->has[i] * mu / b->s[i];
-    b->z[i] = fmin(fmax(b->z[i], 0.1 * middle), 10.0 * middle);
+  FOR_SIDES(v, b) {
+    for (int i = 0; i < v->p->rows; i++) {
+      double middle = b->has[i] * mu / b->s[i];
+      b->z[i] = fmin(fmax(b->z[i], 0.1 * middle), 10.0 * middle);
+    }
   }
 }
 
@@ -164,14 +165,13 @@ static void show(interior *v) {
 INLINE void set_barrier(interior *v) {
   box *p = v->p;
   for (int i = 0; i < p->rows; i++) v->barrier[i] = BARRIER_TRACE * p->diagonal[i];
-  FOR_SIDES(v, b)
-  if (b->bounds) FOR_FOURS(v, i) {
-      four none = four_of(1.0) - four_at(b->has + i); /* no bound: z is 0 */
-      four_put(b->inverse_s + i, four_of(1.0) / four_at(b->s + i));
-      four_put(b->inverse_z + i, four_of(1.0) / (four_at(b->z + i) + none));
-      four_put(v->barrier + i,
-               four_at(v->barrier + i) + four_at(b->z + i) * four_at(b->inverse_s + i));
-    }
+  FOR_BOUNDS(v, b, i) {
+    four none = four_of(1.0) - four_at(b->has + i); /* no bound: z is 0 */
+    four_put(b->inverse_s + i, four_of(1.0) / four_at(b->s + i));
+    four_put(b->inverse_z + i, four_of(1.0) / (four_at(b->z + i) + none));
+    four_put(v->barrier + i,
+             four_at(v->barrier + i) + four_at(b->z + i) * four_at(b->inverse_s + i));
+  }
   memset(p->keep, 1, (size_t)p->rows);
   memcpy(p->extra, v->barrier, (size_t)p->rows * sizeof *p->extra);
   if (p->pull != 0.0)
@@ -182,7 +182,7 @@ INLINE void set_barrier(interior *v) {
 INLINE void ask_for_balance_of_forces(interior *v) {
   const double *lower_z = v->side[0].z, *upper_z = v->side[1].z;
   FOR_FOURS(v, i)
-  four_put(v->rhs + i, four_at(lower_z + i) - four_at(upper_z + i) - four_at(v->w + i));
+    four_put(v->rhs + i, four_at(lower_z + i) - four_at(upper_z + i) - four_at(v->w + i));
 }
 
 /* ... and what the bounds wish, c. */
@@ -219,8 +219,7 @@ static void solve_for(interior *v, linear_solve *solve, const double *rhs, doubl
 
 INLINE double predictor(interior *v) {
   ask_for_balance_of_forces(v);
-  FOR_SIDES(v, b)
-  if (b->bounds) FOR_FOURS(v, i) add_wish(b, v->rhs, i, -four_at(b->s + i) * four_at(b->z + i));
+  FOR_BOUNDS(v, b, i) add_wish(b, v->rhs, i, -four_at(b->s + i) * four_at(b->z + i));
   solve_for(v, v->p->matrix->factor_and_solve, v->rhs, v->dx);
   return spread_step(v, v->dx, 0);
 }
@@ -228,12 +227,11 @@ INLINE double predictor(interior *v) {
 /* second_order: takes the predictor's product ds dz into account, Mehrotra's idea. */
 INLINE double corrector(interior *v, double target, int second_order) {
   ask_for_balance_of_forces(v);
-  FOR_SIDES(v, b)
-  if (b->bounds) FOR_FOURS(v, i) {
-      four wish = four_of(target) * four_at(b->has + i) - four_at(b->s + i) * four_at(b->z + i);
-      if (second_order) wish -= four_at(b->ds + i) * four_at(b->dz + i);
-      add_wish(b, v->rhs, i, wish);
-    }
+  FOR_BOUNDS(v, b, i) {
+    four wish = four_of(target) * four_at(b->has + i) - four_at(b->s + i) * four_at(b->z + i);
+    if (second_order) wish -= four_at(b->ds + i) * four_at(b->dz + i);
+    add_wish(b, v->rhs, i, wish);
+  }
   solve_for(v, v->p->matrix->solve, v->rhs, v->dx);
   return spread_step(v, v->dx, 0);
 }
@@ -243,13 +241,12 @@ INLINE double corrector(interior *v, double target, int second_order) {
 INLINE void wish_for_balance(interior *v, double target, double longer) {
   const four least = four_of(0.1 * target), most = four_of(10.0 * target), t = four_of(longer);
   memset(v->rhs_more, 0, (size_t)v->padded * sizeof *v->rhs_more);
-  FOR_SIDES(v, b)
-  if (b->bounds) FOR_FOURS(v, i) {
-      four product = (four_at(b->s + i) + t * four_at(b->ds + i)) *
-                     (four_at(b->z + i) + t * four_at(b->dz + i));
-      four wish = four_min(four_max(product, least), most) - product;
-      add_wish(b, v->rhs_more, i, four_at(b->has + i) * four_max(wish, -most));
-    }
+  FOR_BOUNDS(v, b, i) {
+    four product = (four_at(b->s + i) + t * four_at(b->ds + i)) *
+                   (four_at(b->z + i) + t * four_at(b->dz + i));
+    four wish = four_min(four_max(product, least), most) - product;
+    add_wish(b, v->rhs_more, i, four_at(b->has + i) * four_max(wish, -most));
+  }
 }
 
 /* Returns the step that the direction allows with one more corrector; the direction stays as it was
@@ -274,13 +271,12 @@ INLINE double one_more_corrector(interior *v, double target, double step) {
 /* The mean of (s + step ds) (z + step dz); `move`: that is where s and z go. */
 INLINE double mean_product_after(interior *v, double step, int move) {
   four sum = four_of(0.0), t = four_of(step);
-  FOR_SIDES(v, b)
-  if (b->bounds) FOR_FOURS(v, i) {
-      four s = four_at(b->s + i) + t * four_at(b->ds + i);
-      four z = four_at(b->z + i) + t * four_at(b->dz + i);
-      sum += s * z;
-      if (move) four_put(b->s + i, s), four_put(b->z + i, z);
-    }
+  FOR_BOUNDS(v, b, i) {
+    four s = four_at(b->s + i) + t * four_at(b->ds + i);
+    four z = four_at(b->z + i) + t * four_at(b->dz + i);
+    sum += s * z;
+    if (move) four_put(b->s + i, s), four_put(b->z + i, z);
+  }
   return bounds(v) ? four_sum(sum) / bounds(v) : 0.0;
 }
 

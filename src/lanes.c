@@ -75,7 +75,7 @@ static int is_fixed(const double *inverse_inertia, double inverse_mass) {
 static lcplug_error split_bodies(builder *m) {
   const lcplug_system *s = m->system;
   mass_roots *roots = &m->j->roots;
-  roots->body = TAKE(m->workspace, double, (size_t)s->bodies *BODY_L);
+  roots->body = TAKE(m->workspace, double, (size_t)s->bodies * BODY_L);
   roots->body_node = TAKE(m->workspace, int, s->bodies);
   if (!roots->body || !roots->body_node) return LCPLUG_ERROR_MEMORY;
   for (int k = 0; k < s->bodies; k++) {
@@ -98,7 +98,7 @@ static lcplug_error split_groups(builder *m) {
   const double *mass = s->group_inverse_mass;
   for (int g = 0; g < s->groups; g++) {
     int size = s->group_begin[g + 1] - s->group_begin[g];
-    roots->group[g] = TAKE(m->workspace, double, (size_t)size *(size_t)size);
+    roots->group[g] = TAKE(m->workspace, double, (size_t)size * (size_t)size);
     if (!roots->group[g]) return LCPLUG_ERROR_MEMORY;
     if (!lcplug_split_mass(mass, size, roots->group[g])) return LCPLUG_ERROR_MASS;
     mass += (size_t)size * (size_t)size;
@@ -502,8 +502,8 @@ static int take_arrays(jacobian *j, const lane_group *total, int tiles,
   j->group = TAKE(workspace, lane_group, j->groups);
   j->phase = TAKE(workspace, lane_phase, j->phases);
   j->part = TAKE(workspace, int, j->groups / PART_GROUPS + j->phases + tiles + 1);
-  j->block_first = TAKE(workspace, int, j->groups *LANES);
-  j->block_rows = TAKE(workspace, unsigned char, j->groups *LANES);
+  j->block_first = TAKE(workspace, int, j->groups * LANES);
+  j->block_rows = TAKE(workspace, unsigned char, j->groups * LANES);
   j->place = TAKE(workspace, int, j->layout->n);
   j->node = TAKE(workspace, int, total->node);
   j->q = TAKE(workspace, double, total->q);

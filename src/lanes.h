@@ -82,8 +82,7 @@ typedef struct jacobian {
   double *q, *local, *cfm;
   double *same_cfm; /* of each group: the CFM of all its rows, -1 where they differ */
   double *diagonal; /* A_ii of each row, in the solver's order */
-  double *
-      mass; /* of each node: the inverse mass, then the lower half of the inverse inertia by rows */
+  double *mass; /* of each node: the inverse mass, then half of the inverse inertia by rows */
   double *state, *x, *y; /* scratch of the operator, whose vectors are in the solver's order */
 } jacobian;
 
@@ -122,8 +121,7 @@ typedef struct lane_model {
   double *same_mu;     /* of each group: mu of all its cones, circular ones, -1 where they differ */
   double *b, *scale;
   double *lo, *hi;
-  double
-      *mu; /* of a row that is coupled to the first of its block, or of a cone's tangent; else -1 */
+  double *mu;  /* of a row that is coupled to the first of its block or a cone's tangent, or -1 */
   int *normal; /* the element of a normal outside the block, or -1; NULL if there is none such */
 } lane_model;
 

@@ -1,8 +1,8 @@
 /* lanes_apgd.c - apgd.c's method on the rows of J, in one pass over them per iteration.
  *
  *     rows    A x1 = J v1 + CFM x1, by which x1 is judged; y = x1 + beta (x1 - x2) and A y alike,
- * the gradient there, the projected step x; p += J' x nodes   v = M^-1 p, and the curvature of the
- * step, |M^-1/2 J' (x - y)|^2
+ *             the gradient there, the projected step x; p += J' x
+ *     nodes   v = M^-1 p, and the curvature of the step, |M^-1/2 J' (x - y)|^2
  *
  * y and A y are made on the way and never stored.  The residual of an iterate comes with the step
  * after it, so that one step is made in vain.  Sums go by parts of a fixed size, so that threads
@@ -38,7 +38,7 @@ static lcplug_error prepare(gradient *s, const model *m, lcplug_workspace *works
   *run = (lane_run){.j = j, .lm = &s->lm, .coulomb = m->coulomb, .state = j->state};
   s->sums = TAKE(workspace, lane_sums, lcplug_lane_sums(j));
   s->x = TAKE(workspace, double, m->n);
-  run->shift = TAKE(workspace, double, j->groups *LANES);
+  run->shift = TAKE(workspace, double, j->groups * LANES);
   run->Ax = TAKE(workspace, double, elements);
   run->after = TAKE(workspace, double, state);
   if (!s->sums || !s->x || !run->shift || !run->Ax || !run->after) return LCPLUG_ERROR_MEMORY;

@@ -1,8 +1,9 @@
 /* op_jacobian.c - A = J M^-1 J' + CFM, which is never formed: the rows in lanes.h as an operator.
  *
- *     A x:    velocities v = M^-1 J' x, then rows J v + CFM x
- *     single rows, and the matrix:  of Q = J L, as A = Q Q' + CFM then has the same bits from
- * either side state:  Q' x of all nodes, and x, which CFM needs
+ *     A x          velocities v = M^-1 J' x, then rows J v + CFM x
+ *     single rows  and the matrix: of Q = J L, as A = Q Q' + CFM then has the same bits from
+ *                  either side
+ *     state        Q' x of all nodes, and x, which CFM needs
  *
  * Solvers that know lanes work on these in place; the functions here serve all others, and judge.
  * The exact solver factorizes, so it gets A after all, once, as a sparse lower triangle. */

@@ -6,10 +6,10 @@
  *
  *     a node     has elements and, beside those, neighbours that no element accounts for
  *     a pivot    is a node of the smallest degree; with its neighbours and elements it becomes a
- * new element, which absorbs those elements degrees    are bounded from above: elements that
- * overlap outside the new one count twice nodes      of the new element that have become
- * indistinguishable are merged; those that have no neighbour outside it are eliminated with the
- * pivot
+ *                new element, which absorbs those elements
+ *     degrees    are bounded from above: elements that overlap outside the new one count twice
+ *     nodes      of the new element that have become indistinguishable are merged; those that
+ *                have no neighbour outside it are eliminated with the pivot
  *
  * Two things differ from the library of that name.  A degree counts rows, not nodes: clusters of 3
  * and of 24 rows do not weigh the same, and orders by nodes alone cost up to 45 % more arithmetic.
@@ -251,7 +251,7 @@ static int eliminate(quotient *q, int p, int k) {
 static int take_quotient(quotient *q, const cluster_graph *graph, lcplug_workspace *workspace) {
   enum { ARRAYS = 15 };
   size_t n = (size_t)graph->clusters;
-  int *memory = TAKE(workspace, int, ARRAYS *n),
+  int *memory = TAKE(workspace, int, ARRAYS * n),
       **const arrays[ARRAYS] = {&q->weight,         &q->begin,       &q->elements, &q->length,
                                 &q->members,        &q->last,        &q->degree,   &q->after,
                                 &q->before,         &q->seen,        &q->pivot,    &q->chain,

@@ -5,7 +5,7 @@
  *     by eps:     solve (A + E) dx = r,  go along dx while |f| falls,
  *                 and whenever |f| is small beside eps, make eps smaller
  *     by length:  x and log eps are both unknown; a step along the tangent, then Newton's method
- * across it, until the point is on the path
+ *                 across it, until the point is on the path
  *
  * The first is quick and stays near the path only roughly.  It ends where the path turns back,
  * as that of exact Coulomb friction may: there is no x for the next smaller eps, and eps must

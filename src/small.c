@@ -462,7 +462,7 @@ static int solve_from_inside(small *s, double unit, double tol) {
 /* One row at a time, from the guess that was best; 1 when that ends. */
 static int solve_by_pivots(small *s, double unit) {
   size_t rows = (size_t)s->rows, ld = (size_t)lcplug_panel_pad(s->rows);
-  double *memory = TAKE(s->workspace, double, ld *(rows + 5) + PIVOTING_SCRATCH(ld));
+  double *memory = TAKE(s->workspace, double, ld * (rows + 5) + PIVOTING_SCRATCH(ld));
   pivoting p = {.kernels = s->kernels, .rows = s->rows, .ld = (int)ld, .unit = unit};
   p.place = TAKE(s->workspace, unsigned char, rows);
   if (!memory || !p.place) return 0;
@@ -721,7 +721,7 @@ static int has_free_rows(const lcplug_problem *p) {
 /* With no free row nothing is to be done but a copy, of numbers that others have found sound. */
 static int copy_problem(lcplug_workspace *workspace, const lcplug_problem *p, small_rest *rest) {
   int n = p->n, ld = lcplug_panel_pad(n);
-  double *A = TAKE(workspace, double, ld *(n + 1) + PANEL_PAD), *b = A + ld * n;
+  double *A = TAKE(workspace, double, ld * (n + 1) + PANEL_PAD), *b = A + ld * n;
   int *row = TAKE(workspace, int, n);
   if (!A || !row) return 0;
   for (int i = 0; i < n; i++) {

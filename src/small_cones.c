@@ -131,8 +131,8 @@ static int take_arrays(reduction *r, lcplug_workspace *workspace) {
                         &r->line[2],  &r->turned_z,   &r->turned_inverse};
   /* A leader has a row below M twice, and rows of its own that are no others'. */
   size_t count = sizeof vectors / sizeof *vectors, each = (size_t)padded((int)all) + 5 * WIDTH;
-  double *lines = TAKE(workspace, double, count *each);
-  r->panel = TAKE(workspace, double, n *(ld + 4 * WIDTH));
+  double *lines = TAKE(workspace, double, count * each);
+  r->panel = TAKE(workspace, double, n * (ld + 4 * WIDTH));
   r->lower = TAKE(workspace, double, (n / 2 + 2 * WIDTH) * (ld / 2 + 3 * WIDTH));
   r->upper = TAKE(workspace, double, (n / 2 + 2 * WIDTH) * (ld / 2 + 3 * WIDTH));
   r->single = TAKE(workspace, int, 4 * n + WIDTH + 1);
@@ -187,7 +187,7 @@ static int load_matrix(reduction *r, lcplug_workspace *workspace) {
     if (in_rest[l->row[i]] != NONE) r->rest_row[k++] = in_rest[l->row[i]];
   r->A = rest->A, r->b = rest->b;
   if (l->identity) return 1;
-  double *A = TAKE(workspace, double, n *ld + WIDTH), *b = TAKE(workspace, double, ld);
+  double *A = TAKE(workspace, double, n * ld + WIDTH), *b = TAKE(workspace, double, ld);
   if (!A || !b) return 0;
   for (int i = 0; i < n; i++) {
     const double *from = rest->A + r->rest_row[i] * ld;

@@ -33,7 +33,7 @@ INLINE int begin_contest(small *s, contest *c, double unit) {
   enum { LD = MOST_SETTLED };
   size_t ld = (size_t)s->ld, ld_y = (size_t)(lcplug_panel_pad(s->kept_rows) + PANEL_PAD);
   double *memory =
-      TAKE(s->workspace, double, LD *ld_y + 2 * ld + 2 * LD * LD + 5 * LD + PIVOTING_SCRATCH(LD));
+      TAKE(s->workspace, double, LD * ld_y + 2 * ld + 2 * LD * LD + 5 * LD + PIVOTING_SCRATCH(LD));
   unsigned char *flags = TAKE(s->workspace, unsigned char, 2 * ld + LD);
   if (!memory || !flags) return 0;
   c->count = 0;

@@ -481,8 +481,12 @@ static lcplug_error mend_overflow(job *j) {
   if (error) return error;
   for (int i = 0; i < l->n; i++)
     j->x[i] = l->normal[i] == ROW_PLAIN ? fmin(fmax(0.0, l->lo[i]), l->hi[i]) : 0.0;
-  j->op.table->apply(&j->op, j->x, j->Ax);
-  j->it.residual = 1.0;
+  freeze_bounds(j);
+  error = lcplug_model_build(&j->model, l, &j->op, last_stage(j->settings->friction), j->bound,
+                             j->workspace);
+  if (error) return error;
+  judge(j);
+  if (!(j->it.residual < INFINITY)) j->it.residual = 1.0; /* what no force leaves, by definition */
   j->it.status = LCPLUG_STALLED;
   return is_finite(j) ? LCPLUG_OK : LCPLUG_ERROR_NOT_FINITE;
 }

@@ -317,7 +317,7 @@ static void run_kernels(const lane_kernels *kernels, const lane_model *lm, int c
   const jacobian *j = lm->j;
   size_t elements = lcplug_lane_elements(j), size = lcplug_lane_state_size(j);
   double *Ax = TAKE(workspace, double, 3 * elements), *momentum = TAKE(workspace, double, 3 * size);
-  double *shift = TAKE(workspace, double, j->groups *LANES);
+  double *shift = TAKE(workspace, double, j->groups * LANES);
   memset(shift, 0, (size_t)j->groups * LANES * sizeof *shift);
   memset(Ax, 0, 3 * elements * sizeof *Ax);
   memset(momentum, 0, 3 * size * sizeof *momentum);

@@ -115,20 +115,30 @@ END_TEST
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* A chain of 400 rows, A = tridiagonal(-1, 2, -1), is far too stiff for a first-order
- * method to finish in 30 ms to a tolerance below rounding; the best so far comes
- * back, soon after the limit. */
+/* Rows first .. first + count - 1 become a chain, A = tridiagonal(-1, 2, -1), b = 1. */
+static void set_chain(instance *p, int first, int count) {
+  for (int i = first; i < first + count; i++) {
+    instance_set(p, i, i, 2.0);
+    if (i > first) instance_set(p, i, i - 1, -1.0);
+    p->b[i] = 1.0, p->lo[i] = -1e9;
+  }
+}
+
+/* No more sweeps or steps than there is time for, and no faster than need be. */
+static lcplug_settings settings_of_time(int apgd, double time_limit) {
+  lcplug_settings s = settings_for(apgd ? LCPLUG_APGD : LCPLUG_PGS, LCPLUG_FRICTION_ODE);
+  s.matrix = LCPLUG_MATRIX_DENSE;
+  s.tol = 1e-300, s.max_iter = INT_MAX, s.time_limit = time_limit;
+  return s;
+}
+
+/* A chain of 400 rows is far too stiff for a first-order method to finish in 30 ms to a tolerance
+ * below rounding; the best so far comes back, soon after the limit. */
 START_TEST(time_limit_is_kept) {
   enum { N = 400 };
   instance *p = instance_create(N);
-  for (int i = 0; i < N; i++) {
-    instance_set(p, i, i, 2.0);
-    if (i) instance_set(p, i, i - 1, -1.0);
-    p->b[i] = 1.0, p->lo[i] = -1e9;
-  }
-  lcplug_settings s = settings_for(_i ? LCPLUG_APGD : LCPLUG_PGS, LCPLUG_FRICTION_ODE);
-  s.matrix = LCPLUG_MATRIX_DENSE; /* no faster than need be */
-  s.tol = 1e-300, s.max_iter = INT_MAX, s.time_limit = 0.03;
+  set_chain(p, 0, N);
+  lcplug_settings s = settings_of_time(_i, 0.03);
   lcplug_info info = solve_from(p, NULL, &s);
   ck_assert_msg(info.status == LCPLUG_TIME_LIMIT, "%s", lcplug_status_text(info.status));
   ck_assert_msg(info.seconds >= 0.03 && info.seconds < 2.0, "%g s", info.seconds);
@@ -137,6 +147,26 @@ START_TEST(time_limit_is_kept) {
   info = solve_from(p, NULL, &s);
   ck_assert_int_eq(info.status, LCPLUG_TIME_LIMIT);
   ck_assert_int_le(info.iterations, 1);
+  instance_free(p);
+}
+END_TEST
+
+/* The same chain, which would use up all of the time, and beside it a chain of eight friction rows
+ * that belong to one pressed contact with mu infinite: x_i = (i + 1) (8 - i) / 2 in some fifty
+ * sweeps.  Without a part of the time that is theirs they would get one. */
+START_TEST(friction_has_its_part_of_the_time) {
+  enum { N = 400, FRICTION = 8, NORMAL = N, FIRST = N + 1 };
+  instance *p = instance_create(N + 1 + FRICTION);
+  set_chain(p, 0, N);
+  set_chain(p, FIRST, FRICTION);
+  instance_set(p, NORMAL, NORMAL, 1.0);
+  p->b[NORMAL] = 1.0, p->lo[NORMAL] = 0.0, p->hi[NORMAL] = INFINITY;
+  for (int i = FIRST; i < p->n; i++) p->findex[i] = NORMAL, p->hi[i] = INFINITY;
+  lcplug_settings s = settings_of_time(_i, 0.1);
+  lcplug_info info = solve_from(p, NULL, &s);
+  ck_assert_msg(info.status == LCPLUG_TIME_LIMIT, "%s", lcplug_status_text(info.status));
+  for (int i = 0; i < FRICTION; i++)
+    ck_assert_double_eq_tol(p->x[FIRST + i], 0.5 * (i + 1) * (FRICTION - i), 0.1);
   instance_free(p);
 }
 END_TEST
@@ -372,6 +402,7 @@ int main(void) {
   tcase_add_loop_test(worse, no_force_beats_a_bad_guess, 0, PAIRS);
   tcase_add_loop_test(worse, warm_starts_help, 0, FIRST_ORDER_PAIRS);
   tcase_add_loop_test(limits, time_limit_is_kept, 0, 2);
+  tcase_add_loop_test(limits, friction_has_its_part_of_the_time, 0, 2);
   tcase_add_loop_test(limits, seconds_are_told, 0, PAIRS);
   tcase_add_loop_test(limits, iteration_limit_is_kept, 0, FIRST_ORDER_PAIRS);
   tcase_add_loop_test(bits, same_input_same_bits, 0, PAIRS);
