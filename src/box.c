@@ -5,250 +5,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "box_matrix.h"
 #include "finite.h"
-
-/* A pivot that has lost this much of its diagonal element is zero but for rounding. */
-static const double TINY_PIVOT = 1e-14;
 
 /* In units of the residual. */
 static const double NEGLIGIBLE = 1e-14;
 
-/* A row with so many times its diagonal element added does not move. */
-static const double BLOCK = 1e20;
-/* Of all rows: so many have to be kept. */
-static const double WORTH_BLOCKING = 0.25;
+/* Of all rows: so many have to be in a box that takes the condensed factor, which has all. */
+static const double WORTH_CONDENSING = 0.5;
 
 static double clip(double value, double lo, double hi) {
   double raised = value < lo ? lo : value;
   return raised > hi ? hi : raised;
 }
-
-/* ---- the kept rows --------------------------------------------------------------------------- */
-
-static void list_kept(box *p) {
-  int k = 0;
-  for (int i = 0; i < p->rows; i++)
-    if (p->keep[i]) p->kept[k++] = i;
-  p->kept_rows = k;
-}
-
-static void gather_kept(const box *p, const double *v, double *kept) {
-  for (int c = 0; c < p->kept_rows; c++) kept[c] = v[p->kept[c]];
-}
-
-/* Into v, with zeros for the other rows. */
-static void spread_kept(const box *p, const double *kept, double *v) {
-  memset(v, 0, (size_t)p->rows * sizeof *v);
-  for (int c = 0; c < p->kept_rows; c++) v[p->kept[c]] = kept[c];
-}
-
-static int list_kept_at(box *p) {
-  p->kept_at = TAKE(p->workspace, int, p->rows);
-  if (!p->kept_at) return 0;
-  for (int c = 0; c < p->kept_rows; c++) p->kept_at[p->kept[c]] = c;
-  return 1;
-}
-
-/* ---- dense ----------------------------------------------------------------------------------- */
-
-static void dense_apply(const box *p, const double *x, double *y) {
-  p->kernels->multiply(p->dense, (int)p->ld, p->rows, x, y);
-}
-
-/* The kept rows as one panel, with the right side as the row below them: the factorization of the
- * panel then does the forward substitution on the way. */
-static void dense_factor_and_solve(box *p, double *v) {
-  list_kept(p);
-  int k = p->kept_rows, padded = lcplug_panel_pad(k), ld = padded + PANEL_PAD;
-  for (int c = 0; c < k; c++) {
-    const double *column = p->dense + (size_t)p->kept[c] * p->ld;
-    double *to = p->panel + (size_t)c * (size_t)ld;
-    if (k == p->rows) memcpy(to + c, column + c, (size_t)(k - c) * sizeof *to);
-    else
-      for (int r = c; r < k; r++) to[r] = column[p->kept[r]];
-    to[c] += p->extra[p->kept[c]];
-    p->floor[c] = TINY_PIVOT * to[c];
-    for (int r = k; r < ld; r++) to[r] = 0.0;
-    to[padded] = v[p->kept[c]];
-  }
-  p->kernels->panel(p->panel, ld, k, p->floor, p->inverse);
-  for (int c = 0; c < k; c++) p->vector[c] = p->panel[(size_t)c * (size_t)ld + (size_t)padded];
-  for (int r = k; r < ld; r++) p->vector[r] = 0.0;
-  p->kernels->backward(p->panel, ld, k, p->inverse, p->vector);
-  spread_kept(p, p->vector, v);
-}
-
-static void dense_solve(box *p, double *v) {
-  int k = p->kept_rows, ld = lcplug_panel_pad(k) + PANEL_PAD;
-  gather_kept(p, v, p->vector);
-  for (int r = k; r < lcplug_panel_pad(k); r++) p->vector[r] = 0.0;
-  p->kernels->forward(p->panel, ld, k, p->inverse, p->vector);
-  for (int r = k; r < ld; r++) p->vector[r] = 0.0; /* the row below takes no part */
-  p->kernels->backward(p->panel, ld, k, p->inverse, p->vector);
-  spread_kept(p, p->vector, v);
-}
-
-/* A dense trail is one front: all kept rows. */
-static int dense_begin_trails(box *p) { return list_kept_at(p); }
-
-static int dense_make_trail(box *p, int count, const int *at, const double *values, trail *to) {
-  int k = p->kept_rows, padded = lcplug_panel_pad(k), ld = padded + PANEL_PAD;
-  *to = (trail){.count = 1, .value = TAKE(p->workspace, double, ld)};
-  if (!to->value) return 0;
-  memset(to->value, 0, (size_t)padded * sizeof *to->value);
-  for (int i = 0; i < count; i++) to->value[at[i]] = values[i];
-  p->kernels->forward(p->panel, ld, k, p->inverse, to->value);
-  return 1;
-}
-
-static double dense_trail_product(const box *p, const trail *a, const trail *b) {
-  double sum = 0.0;
-  for (int i = 0; i < p->kept_rows; i++) sum += a->value[i] * b->value[i];
-  return sum;
-}
-
-static void dense_add_trails(box *p, int count, const trail *trails, const double *parts,
-                             double *v) {
-  int k = p->kept_rows, ld = lcplug_panel_pad(k) + PANEL_PAD;
-  memset(p->vector, 0, (size_t)ld * sizeof *p->vector);
-  for (int t = 0; t < count; t++)
-    for (int i = 0; i < k; i++) p->vector[i] += parts[t] * trails[t].value[i];
-  p->kernels->backward(p->panel, ld, k, p->inverse, p->vector);
-  spread_kept(p, p->vector, v);
-}
-
-static int dense_column_length(const box *p, int i) { return (void)i, p->rows; }
-
-static int dense_column(const box *p, int i, int *rows, double *values) {
-  for (int r = 0; r < p->rows; r++) rows[r] = r;
-  memcpy(values, p->dense + (size_t)i * p->ld, (size_t)p->rows * sizeof *values);
-  return p->rows;
-}
-
-static const box_matrix dense_matrix = {
-    dense_apply,        dense_factor_and_solve, dense_solve,
-    dense_begin_trails, dense_make_trail,       dense_trail_product,
-    dense_add_trails,   dense_column_length,    dense_column};
-
-/* ---- sparse ---------------------------------------------------------------------------------- */
-
-/* y = A x for a lower triangle by rows, the diagonal last: element (i, j) serves y_i and y_j. */
-static void multiply_lower(int rows, const size_t *begin, const int *column, const double *value,
-                           const double *x, double *y) {
-  for (int i = 0; i < rows; i++) {
-    double even = 0.0, odd = 0.0, xi = x[i];
-    size_t k = begin[i], last = begin[i + 1] - 1;
-    for (; k + 2 <= last; k += 2) {
-      int first = column[k], second = column[k + 1];
-      even += value[k] * x[first];
-      odd += value[k + 1] * x[second];
-      y[first] += value[k] * xi;
-      y[second] += value[k + 1] * xi;
-    }
-    if (k < last) {
-      even += value[k] * x[column[k]];
-      y[column[k]] += value[k] * xi;
-    }
-    y[i] = (even + odd) + value[last] * xi;
-  }
-}
-
-static void sparse_apply(const box *p, const double *x, double *y) {
-  lcplug_product(&p->product, x, y);
-}
-
-static void choose_rows(box *p) {
-  for (int k = 0; k < p->rows; k++) p->keep_all[p->place_of[k]] = p->keep[k];
-  lcplug_cholesky_select(p->factor, p->keep_all);
-  memcpy(p->chosen, p->keep, (size_t)p->rows);
-  list_kept(p);
-}
-
-static void choose_all_rows(box *p) {
-  if (p->kept_rows == p->rows) return;
-  for (int k = 0; k < p->rows; k++) p->keep_all[p->place_of[k]] = 1;
-  lcplug_cholesky_select(p->factor, p->keep_all);
-  memset(p->chosen, 1, (size_t)p->rows);
-  for (int k = 0; k < p->rows; k++) p->kept[k] = k;
-  p->kept_rows = p->rows;
-}
-
-static int count_kept(const box *p) {
-  int kept = 0;
-  for (int k = 0; k < p->rows; k++) kept += p->keep[k];
-  return kept;
-}
-
-/* A box has its rows in the factor's order: where all are in it there is nothing to move.  Rows
- * that nothing can move have moved by rounding error of the least. */
-static void sparse_solve(box *p, double *v) {
-  if (p->kept_rows == p->rows) {
-    lcplug_cholesky_solve(p->factor, v);
-    for (int k = 0; k < p->rows && p->blocked; k++)
-      if (!p->keep[k]) v[k] = 0.0;
-    return;
-  }
-  gather_kept(p, v, p->vector);
-  lcplug_cholesky_solve(p->factor, p->vector);
-  spread_kept(p, p->vector, v);
-}
-
-/* Rows that are not kept are left out of the factor, or blocked in it: to leave them out saves
- * arithmetic, but A has to be put together anew. */
-static void sparse_factor_and_solve(box *p, double *v) {
-  int kept = count_kept(p);
-  p->blocked = kept < p->rows && kept >= WORTH_BLOCKING * p->rows;
-  if (p->blocked) choose_all_rows(p);
-  else if (memcmp(p->chosen, p->keep, (size_t)p->rows)) choose_rows(p);
-  gather_kept(p, p->extra, p->extra_kept);
-  for (int k = 0; k < p->rows && p->blocked; k++)
-    if (!p->keep[k]) p->extra_kept[k] = BLOCK * p->diagonal[k];
-  lcplug_cholesky_factor(p->factor, p->extra_kept);
-  sparse_solve(p, v);
-}
-
-static int sparse_begin_trails(box *p) {
-  return list_kept_at(p) && lcplug_trail_begin(&p->maker, p->factor, p->workspace);
-}
-
-/* The rows of a box are in the factor's order, and so are those that are kept. */
-static int sparse_make_trail(box *p, int count, const int *at, const double *values, trail *to) {
-  return lcplug_trail_make(&p->maker, count, at, values, to);
-}
-
-static double sparse_trail_product(const box *p, const trail *a, const trail *b) {
-  return lcplug_trail_product(p->factor, a, b);
-}
-
-static void sparse_add_trails(box *p, int count, const trail *trails, const double *parts,
-                              double *v) {
-  memset(p->vector, 0, (size_t)p->kept_rows * sizeof *p->vector);
-  for (int t = 0; t < count; t++) lcplug_trail_add(p->factor, &trails[t], parts[t], p->vector);
-  lcplug_fronts_backward(p->factor, p->factor->factor, p->factor->inverse, p->vector);
-  spread_kept(p, p->vector, v);
-  for (int k = 0; k < p->rows && p->blocked; k++)
-    if (!p->keep[k]) v[k] = 0.0;
-}
-
-static int sparse_column_length(const box *p, int i) {
-  return lcplug_cholesky_column_length(p->factor, p->place_of[i]);
-}
-
-static int sparse_column(const box *p, int i, int *rows, double *values) {
-  int length = lcplug_cholesky_column(p->factor, p->place_of[i], rows, values), count = 0;
-  for (int k = 0; k < length; k++) {
-    int row = p->row_of[rows[k]];
-    if (row < 0) continue;
-    rows[count] = row;
-    values[count++] = values[k];
-  }
-  return count;
-}
-
-static const box_matrix sparse_matrix = {
-    sparse_apply,        sparse_factor_and_solve, sparse_solve,
-    sparse_begin_trails, sparse_make_trail,       sparse_trail_product,
-    sparse_add_trails,   sparse_column_length,    sparse_column};
 
 /* ---- the source ------------------------------------------------------------------------------ */
 
@@ -324,6 +93,40 @@ lcplug_error lcplug_box_source_sparse(box_source *s, const lower_triangle *lower
   return error;
 }
 
+lcplug_error lcplug_box_source_condense(box_source *s, double factorizations,
+                                        lcplug_workspace *workspace) {
+  int worth_it;
+  if (!s->factor || s->condensed || s->lower->skew) return LCPLUG_OK;
+  workspace_mark mark = lcplug_mark(workspace);
+  condensed *q = TAKE(workspace, condensed, 1);
+  if (!q) return LCPLUG_ERROR_MEMORY;
+  lcplug_error error = lcplug_condense(q, s->factor, factorizations, &worth_it, workspace);
+  if (worth_it) s->condensed = q;
+  else lcplug_release(workspace, mark);
+  return error;
+}
+
+/* y = A x for a lower triangle by rows, the diagonal last: element (i, j) serves y_i and y_j. */
+static void multiply_lower(int rows, const size_t *begin, const int *column, const double *value,
+                           const double *x, double *y) {
+  for (int i = 0; i < rows; i++) {
+    double even = 0.0, odd = 0.0, xi = x[i];
+    size_t k = begin[i], last = begin[i + 1] - 1;
+    for (; k + 2 <= last; k += 2) {
+      int first = column[k], second = column[k + 1];
+      even += value[k] * x[first];
+      odd += value[k + 1] * x[second];
+      y[first] += value[k] * xi;
+      y[second] += value[k + 1] * xi;
+    }
+    if (k < last) {
+      even += value[k] * x[column[k]];
+      y[column[k]] += value[k] * xi;
+    }
+    y[i] = (even + odd) + value[last] * xi;
+  }
+}
+
 void lcplug_box_source_apply(const box_source *s, const double *x, double *y) {
   int n = s->layout->n;
   if (s->dense) {
@@ -349,53 +152,11 @@ static int take_vectors(box *p, lcplug_workspace *workspace) {
   return 1;
 }
 
-/* Room for the factor, and the rows and columns themselves; a box of all rows uses them in
- * place. */
-static int cut_dense(box *p, const double *A, size_t ld, int all, lcplug_workspace *workspace) {
-  size_t rows = (size_t)p->rows, panel_ld = (size_t)lcplug_panel_pad(p->rows) + PANEL_PAD;
-  p->matrix = &dense_matrix;
-  p->kernels = lcplug_kernels_best();
-  p->ld = (size_t)lcplug_panel_pad(p->rows);
-  p->panel = TAKE(workspace, double, panel_ld * rows);
-  p->inverse = TAKE(workspace, double, 2 * panel_ld);
-  if (!p->panel || !p->inverse) return 0;
-  p->floor = p->inverse + panel_ld;
-  p->dense = A;
-  if (all) return 1;
-  double *cut = TAKE(workspace, double, rows * p->ld);
-  if (!cut) return 0;
-  for (size_t j = 0; j < rows; j++) {
-    const double *from = A + (size_t)p->row[j] * ld;
-    for (size_t i = 0; i < rows; i++) cut[j * p->ld + i] = from[p->row[i]];
-    for (size_t i = rows; i < p->ld; i++) cut[j * p->ld + i] = 0.0;
-  }
-  p->dense = cut;
-  return 1;
-}
-
 lcplug_error lcplug_box_of_dense(box *p, const double *A, size_t ld, const int *row, int count,
                                  lcplug_workspace *workspace) {
   *p = (box){.workspace = workspace, .row = row, .rows = count};
-  return take_vectors(p, workspace) && cut_dense(p, A, ld, 0, workspace) ? LCPLUG_OK
+  return take_vectors(p, workspace) && lcplug_box_cut_dense(p, A, ld, 0, workspace) ? LCPLUG_OK
                                                                          : LCPLUG_ERROR_MEMORY;
-}
-
-/* The product of the box's rows, and what tells the factor which of them to keep. */
-static int cut_sparse(box *p, const box_source *s, lcplug_workspace *workspace) {
-  size_t n = (size_t)s->lower->n, rows = (size_t)p->rows;
-  p->matrix = &sparse_matrix;
-  p->factor = s->factor;
-  p->keep_all = TAKE(workspace, unsigned char, n);
-  p->chosen = TAKE(workspace, unsigned char, rows);
-  p->extra_kept = TAKE(workspace, double, rows);
-  p->row_of = TAKE(workspace, int, n);
-  if (!p->keep_all || !p->chosen || !p->extra_kept || !p->row_of) return 0;
-  for (size_t k = 0; k < n; k++) p->row_of[k] = -1;
-  for (int k = 0; k < p->rows; k++) p->row_of[p->place_of[k]] = k;
-  memset(p->keep_all, 0, n);
-  memset(p->keep, 1, rows);
-  choose_rows(p);
-  return !lcplug_product_build(&p->product, p->factor, workspace);
 }
 
 static double source_diagonal(const box_source *s, int row) {
@@ -463,8 +224,11 @@ lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const doubl
     }
   }
   if (!take_vectors(p, workspace)) return LCPLUG_ERROR_MEMORY;
-  if (!(s->dense ? cut_dense(p, s->dense, s->ld, p->rows == n, workspace)
-                 : cut_sparse(p, s, workspace)))
+  if (!(s->dense ? lcplug_box_cut_dense(p, s->dense, s->ld, p->rows == n, workspace)
+                 : lcplug_box_cut_sparse(p, s, workspace)))
+    return LCPLUG_ERROR_MEMORY;
+  if (s->condensed && p->rows >= WORTH_CONDENSING * n &&
+      !lcplug_box_condense(p, s->condensed, workspace))
     return LCPLUG_ERROR_MEMORY;
   if (forced) lcplug_box_source_apply(s, only_fixed, pushed);
   for (int k = 0; k < p->rows; k++) {

@@ -7,11 +7,12 @@
  * but no guess, and ends close enough for the active set to take over.
  *
  * A small box keeps A as a dense square, a large one as blocks of a sparse factor's pattern, its
- * rows in the order of elimination; the methods do not know which. */
+ * rows in the order of elimination, and may have a condensed factor; the methods do not know which
+ * (box_matrix.h). */
 #ifndef LCPLUG_BOX_H
 #define LCPLUG_BOX_H
 
-#include "cholesky.h"
+#include "condense.h"
 #include "iterate.h"
 #include "kernels.h"
 #include "layout.h"
@@ -78,6 +79,10 @@ struct box {
   unsigned char *keep_all, *chosen; /* chosen: what the factor's present subset is */
   int blocked;                      /* rows that are not kept are in it, but cannot move */
   double *extra_kept;
+  /* condensed: another factor; scratch by rows of the matrix and by places of that factor */
+  condensed *condensed;
+  double *by_row, *by_place, *trail_value;
+  int *trail_place;
 };
 
 /* The matrix that boxes are cut from, in the solver's order: one of the two. */
@@ -87,12 +92,18 @@ typedef struct box_source {
   size_t ld;
   const lower_triangle *lower;
   cholesky *factor; /* of all rows; kept in the workspace as long as the pattern stays */
+  condensed *condensed; /* NULL: not worth it */
 } box_source;
 
 lcplug_error lcplug_box_source_dense(box_source *s, const lcplug_problem *problem, const layout *l,
                                      lcplug_workspace *workspace);
 lcplug_error lcplug_box_source_sparse(box_source *s, const lower_triangle *lower, const layout *l,
                                       lcplug_workspace *workspace);
+
+/* Condenses a sparse source if that makes so many factorizations faster (condense.h), for all boxes
+ * that are cut from now on. */
+lcplug_error lcplug_box_source_condense(box_source *s, double factorizations,
+                                        lcplug_workspace *workspace);
 
 /* The box of the rows with lo < hi; x starts from `x`, and fixed rows of x receive their value. */
 lcplug_error lcplug_box_cut(box *p, box_source *source, const double *lo, const double *hi,

@@ -46,11 +46,6 @@ static void cut_supernode(const cholesky *c, const supernode *f, supernode *s) {
   s->below = below;
 }
 
-/* The sum of (below + j)^2 over the pivots j = 1 .. pivots. */
-static double count_flops(double pivots, double below) {
-  return pivots * (below * (below + pivots + 1.0) + (pivots + 1.0) * (2.0 * pivots + 1.0) / 6.0);
-}
-
 /* A supernode without pivots only hands on what waits for it, unless it has to add it up. */
 static int hands_on(const cholesky *c, int k) { return !c->now[k].pivots && c->waiting[k] <= 1; }
 
@@ -69,7 +64,7 @@ static void cut_supernodes(cholesky *c) {
     if (s->parent >= 0) c->waiting[s->parent] += hands_on(c, k) ? c->waiting[k] : s->below > 0;
     c->nonzeros +=
         (size_t)s->pivots * (size_t)s->below + (size_t)s->pivots * (size_t)(s->pivots + 1) / 2;
-    c->flops += count_flops(s->pivots, s->below);
+    c->flops += lcplug_front_flops(s->pivots, s->below);
   }
 }
 
@@ -171,6 +166,12 @@ static int cluster_of(const cholesky *c, int place) {
     else high = middle;
   }
   return low;
+}
+
+double lcplug_cholesky_diagonal(const cholesky *c, int place) {
+  int a = cluster_of(c, place);
+  size_t step = (size_t)(c->place_begin[a + 1] - c->place_begin[a]) + 1;
+  return c->value[c->value_begin[a] + (size_t)(place - c->cluster_first[a]) * step];
 }
 
 int lcplug_cholesky_column_length(const cholesky *c, int place) {

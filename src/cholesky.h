@@ -98,11 +98,17 @@ typedef struct cholesky {
   size_t *target; /* row -> where its elements of the current cluster go in `value` ... */
   int *stride;    /* ... and how far apart they are */
 
+  double all_flops; /* multiplications and additions with all rows kept */
   /* Counters of the last factorization. */
   int perturbed;   /* pivots left out */
   size_t nonzeros; /* of L, padding not counted */
-  double flops;    /* multiplications and additions */
+  double flops;
 } cholesky;
+
+/* The sum of (below + j)^2 over the pivots j = 1 .. pivots: multiplications and additions. */
+static inline double lcplug_front_flops(double pivots, double below) {
+  return pivots * (below * (below + pivots + 1.0) + (pivots + 1.0) * (2.0 * pivots + 1.0) / 6.0);
+}
 
 /* Rows of a panel with its padding. */
 static inline int lcplug_panel_ld(int pivots, int below) {
@@ -129,6 +135,8 @@ void lcplug_cholesky_factor(cholesky *c, const double *extra);
 
 /* x <- (A_FF + diag(extra_F))^-1 x, c->kept elements. */
 void lcplug_cholesky_solve(const cholesky *c, double *x);
+
+double lcplug_cholesky_diagonal(const cholesky *c, int place);
 
 /* Column `place` of A, all rows: at most how many elements, and their places and values. */
 int lcplug_cholesky_column_length(const cholesky *c, int place);

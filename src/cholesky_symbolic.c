@@ -243,6 +243,7 @@ static lcplug_error take_memory(cholesky *c, lcplug_workspace *workspace) {
     int ld = lcplug_panel_ld(f->pivots, f->below);
     f->panel = panels;
     panels += (size_t)ld * (size_t)f->pivots;
+    c->all_flops += lcplug_front_flops(f->pivots, f->below);
     if (ld > tallest) tallest = ld;
   }
   size_t *alive = TAKE(workspace, size_t, c->supernodes);

@@ -48,10 +48,10 @@ static lcplug_error split_given(lu *f, const lower_triangle *a, lcplug_workspace
   return LCPLUG_OK;
 }
 
-lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a,
-                             lcplug_workspace *workspace) {
+static lcplug_error take_memory(lu *f, lcplug_workspace *workspace) {
+  const cholesky *c = f->c;
   size_t n = (size_t)c->n;
-  *f = (lu){.c = c, .lower = c->factor, .inverse = c->inverse};
+  f->lower = c->factor, f->inverse = c->inverse;
   f->upper = TAKE(workspace, double, c->panels);
   f->stack[0] = TAKE(workspace, double, 2 * c->stack_size);
   f->stack[1] = TAKE(workspace, double, 2 * c->stack_size);
@@ -62,6 +62,14 @@ lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a,
   if (!f->upper || !f->stack[0] || !f->stack[1] || !f->ones || !f->vector || !f->diagonal || !f->ld)
     return LCPLUG_ERROR_MEMORY;
   for (size_t i = 0; i < n; i++) f->ones[i] = 1.0;
+  return LCPLUG_OK;
+}
+
+lcplug_error lcplug_lu_begin(lu *f, cholesky *c, condensed *q, const lower_triangle *a,
+                             lcplug_workspace *workspace) {
+  *f = (lu){.c = q ? &q->factor : c, .condensed = q};
+  lcplug_error error = take_memory(f, workspace);
+  if (error || q) return error;
   lcplug_cholesky_select(c, NULL);
   locate_rows(f);
   if (a->skew) return split_given(f, a, workspace);
@@ -69,20 +77,40 @@ lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a,
   return LCPLUG_OK;
 }
 
+static void load_panels(lu *f) {
+  memcpy(f->lower, f->given_lower, f->c->panels * sizeof *f->lower);
+  if (!f->symmetric) memcpy(f->upper, f->given_upper, f->c->panels * sizeof *f->upper);
+}
+
 void lcplug_lu_load(lu *f, int symmetric) {
   f->symmetric = symmetric;
-  memcpy(f->lower, f->given_lower, f->c->panels * sizeof *f->lower);
-  if (!symmetric) memcpy(f->upper, f->given_upper, f->c->panels * sizeof *f->upper);
+  if (f->condensed) lcplug_condensed_clear(f->condensed);
+  else load_panels(f);
 }
 
 /* An element above the diagonal is one below it in the transpose. */
 void lcplug_lu_add(lu *f, int i, int j, double value) {
+  if (f->condensed) {
+    *lcplug_condensed_element(f->condensed, i, j) += value;
+    return;
+  }
   size_t di = f->diagonal[i], dj = f->diagonal[j], step = (size_t)f->ld[i] + 1;
   if (di >= dj) f->lower[dj + (di - dj) / step] += value;
   else if (!f->symmetric) f->upper[di + (dj - di) / step] += value;
 }
 
+static void add_to_condensed(condensed *q, int first, int rows, const double *block) {
+  int ld = q->cluster[q->cluster_of[first]].rows;
+  double *to = lcplug_condensed_element(q, first, first); /* rows of one group stay together */
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < rows; j++) to[i * ld + j] += block[i * rows + j];
+}
+
 void lcplug_lu_add_block(lu *f, int first, int rows, const double *block) {
+  if (f->condensed) {
+    add_to_condensed(f->condensed, first, rows, block);
+    return;
+  }
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < (f->symmetric ? i + 1 : rows); j++) {
       size_t d = f->diagonal[first + (i < j ? i : j)], off = (size_t)(i < j ? j - i : i - j);
@@ -91,7 +119,17 @@ void lcplug_lu_add_block(lu *f, int first, int rows, const double *block) {
 }
 
 void lcplug_lu_add_diagonal(lu *f, double factor, const double *diagonal) {
-  for (int i = 0; i < f->c->n; i++) f->lower[f->diagonal[i]] += factor * diagonal[i];
+  for (int i = 0; i < f->c->n; i++)
+    if (f->condensed) *lcplug_condensed_element(f->condensed, i, i) += factor * diagonal[i];
+    else f->lower[f->diagonal[i]] += factor * diagonal[i];
+}
+
+/* The panels of V' (A + E) V. */
+static void load_condensed(lu *f) {
+  lcplug_condensed_choose(f->condensed);
+  f->given_lower = f->given_upper = lcplug_fronts_assembled(f->c);
+  load_panels(f);
+  lcplug_condensed_put(f->condensed, f->lower, f->symmetric ? NULL : f->upper);
 }
 
 /* Pivots at or below this are zero but for rounding. */
@@ -148,6 +186,7 @@ void lcplug_lu_factor(lu *f) {
   cholesky *c = f->c;
   int pending = 0;
   double *top[2] = {f->stack[0], f->stack[1]};
+  if (f->condensed) load_condensed(f);
   for (int k = 0; k < c->supernodes; k++) {
     supernode *s = &c->now[k];
     double *own = top[c->side[k]];
@@ -163,11 +202,35 @@ void lcplug_lu_factor(lu *f) {
   }
 }
 
+static void gather(const lu *f, const double *x) {
+  if (f->condensed) {
+    lcplug_condensed_gather(f->condensed, x, f->vector);
+    return;
+  }
+  for (int p = 0; p < f->c->n; p++) f->vector[p] = x[f->c->row_at[p]];
+}
+
+static void spread(const lu *f, double *x) {
+  if (f->condensed) {
+    lcplug_condensed_spread(f->condensed, f->vector, x);
+    return;
+  }
+  for (int p = 0; p < f->c->n; p++) x[f->c->row_at[p]] = f->vector[p];
+}
+
 void lcplug_lu_solve(const lu *f, double *x) {
-  const cholesky *c = f->c;
-  double *y = f->vector;
-  for (int p = 0; p < c->n; p++) y[p] = x[c->row_at[p]];
-  lcplug_fronts_forward(c, f->lower, f->symmetric ? f->inverse : f->ones, y);
-  lcplug_fronts_backward(c, f->symmetric ? f->lower : f->upper, f->inverse, y);
-  for (int p = 0; p < c->n; p++) x[c->row_at[p]] = y[p];
+  gather(f, x);
+  lcplug_fronts_forward(f->c, f->lower, f->symmetric ? f->inverse : f->ones, f->vector);
+  lcplug_fronts_backward(f->c, f->symmetric ? f->lower : f->upper, f->inverse, f->vector);
+  spread(f, x);
+}
+
+double lcplug_lu_least_pivot(const lu *f, const double *unit) {
+  double least = INFINITY;
+  for (int p = 0; p < f->c->n; p++) {
+    int row = f->condensed ? lcplug_condensed_row(f->condensed, p) : f->c->row_at[p];
+    double part = fabs(f->inverse[p]) * unit[row];
+    least = fmin(least, part > 0.0 ? 1.0 / part : 0.0);
+  }
+  return least;
 }

@@ -2,16 +2,18 @@
  * symmetric.
  *
  * The pattern, the order and the storage of A are those of an analyzed cholesky, whose factor and
- * scratch this borrows: between two factorizations of the one the other may not be used.  Pivots
- * are taken in the order of the analysis, without exchanges; one that is zero but for rounding is
- * left out. */
+ * scratch this borrows: between two factorizations of the one the other may not be used.  It may
+ * be a condensed one (condense.h): whoever adds to E and solves does not notice.
+ * Pivots are taken in the order of the analysis, without exchanges; one that is zero but for
+ * rounding is left out. */
 #ifndef LCPLUG_LU_H
 #define LCPLUG_LU_H
 
-#include "cholesky.h"
+#include "condense.h"
 
 typedef struct lu {
   cholesky *c;
+  condensed *condensed;  /* what c is the factor of, or NULL */
   int symmetric;         /* A + E is: half of the work, and L L^T instead of L U */
   double *lower, *upper; /* panels: L, and the transpose of U */
   const double *given_lower, *given_upper; /* the same of A */
@@ -22,8 +24,8 @@ typedef struct lu {
   int *ld;                /* row -> rows of its panel */
 } lu;
 
-/* a: what c was analyzed for. */
-lcplug_error lcplug_lu_begin(lu *f, cholesky *c, const lower_triangle *a,
+/* a: what c was analyzed for, q: condensed from c, or NULL. */
+lcplug_error lcplug_lu_begin(lu *f, cholesky *c, condensed *q, const lower_triangle *a,
                              lcplug_workspace *workspace);
 
 /* Loads A; then come the elements of E; then the factorization.  symmetric: only of an A that is,
@@ -39,5 +41,8 @@ void lcplug_lu_factor(lu *f);
 
 /* x <- (A + E)^-1 x */
 void lcplug_lu_solve(const lu *f, double *x);
+
+/* The smallest pivot as a part of its row's number in `unit`; 0 if one was left out. */
+double lcplug_lu_least_pivot(const lu *f, const double *unit);
 
 #endif

@@ -223,8 +223,8 @@ static void polish(path *p, iteration *it) {
 }
 
 static lcplug_error begin(path *p, const model *m, const lower_triangle *A, cholesky *factor,
-                          iteration *it, lcplug_workspace *workspace) {
-  lcplug_error error = lcplug_path_begin(p, m, A, factor, it, workspace);
+                          condensed *q, iteration *it, lcplug_workspace *workspace) {
+  lcplug_error error = lcplug_path_begin(p, m, A, factor, q, it, workspace);
   if (error) return error;
   p->damps = m->blocks >= MANY_SETS;
   if (it->residual < GOOD_GUESS) p->now.eps *= WARM_EPS * it->residual;
@@ -239,7 +239,7 @@ static lcplug_error solve_few(const model *m, const lower_triangle *A, cholesky 
   point start;
   if (!lcplug_point_take(&start, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
   if (lcplug_iteration_begin(it, m, start.Ax, workspace)) return LCPLUG_OK;
-  lcplug_error error = begin(&p, m, A, factor, it, workspace);
+  lcplug_error error = begin(&p, m, A, factor, NULL, it, workspace);
   if (error) return error;
   p.few = 1;
   if (solve_hastily(&p, &start) || p.steps + SOFT_STEPS > it->max_iter) return LCPLUG_OK;
@@ -251,12 +251,12 @@ static lcplug_error solve_few(const model *m, const lower_triangle *A, cholesky 
 }
 
 lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, cholesky *factor,
-                                 iteration *it, lcplug_workspace *workspace) {
+                                 condensed *q, iteration *it, lcplug_workspace *workspace) {
   path p;
   point start;
   if (!lcplug_point_take(&start, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
   if (lcplug_iteration_begin(it, m, start.Ax, workspace)) return LCPLUG_OK;
-  lcplug_error error = begin(&p, m, A, factor, it, workspace);
+  lcplug_error error = begin(&p, m, A, factor, q, it, workspace);
   if (error) return error;
   int before = it->iterations;
   solve(&p, &start);

@@ -2,12 +2,12 @@
 #ifndef LCPLUG_NEWTON_H
 #define LCPLUG_NEWTON_H
 
-#include "cholesky.h"
+#include "condense.h"
 #include "iterate.h"
 
 /* Smoothed Newton method from it->x.  factor: analyzed for A, the matrix of m in the solver's
  * order. */
 lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, cholesky *factor,
-                                 iteration *it, lcplug_workspace *workspace);
+                                 condensed *q, iteration *it, lcplug_workspace *workspace);
 
 #endif

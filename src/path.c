@@ -43,11 +43,11 @@ static int take_vectors(path *p, int n, lcplug_workspace *workspace) {
 }
 
 lcplug_error lcplug_path_begin(path *p, const model *m, const lower_triangle *A, cholesky *factor,
-                               iteration *it, lcplug_workspace *workspace) {
+                               condensed *q, iteration *it, lcplug_workspace *workspace) {
   *p = (path){.m = m, .it = it, .symmetric = !A->skew, .workspace = workspace};
   if (!take_vectors(p, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
   lcplug_error error = lcplug_smoothing_begin(&p->smooth, m, workspace);
-  if (!error) error = lcplug_lu_begin(&p->matrix, factor, A, workspace);
+  if (!error) error = lcplug_lu_begin(&p->matrix, factor, q, A, workspace);
   if (error) return error;
   memcpy(p->now.x, it->x, (size_t)m->n * sizeof(double));
   m->op->table->apply(m->op, p->now.x, p->now.Ax);
@@ -85,16 +85,11 @@ void lcplug_path_pull(path *p, const double *center, double part) {
 }
 
 int lcplug_path_is_singular(path *p) {
-  double smallest = INFINITY;
   lcplug_lu_load(&p->matrix, 0);
   lcplug_lu_add_diagonal(&p->matrix, TRACE, p->diagonal);
   lcplug_lu_factor(&p->matrix);
   p->it->factorizations++;
-  for (int i = 0; i < p->m->n; i++) {
-    double part = fabs(p->matrix.inverse[i]) * p->diagonal[p->matrix.c->row_at[i]];
-    smallest = fmin(smallest, part > 0.0 ? 1.0 / part : 0.0); /* 0: left out */
-  }
-  return smallest < SINGULAR;
+  return lcplug_lu_least_pivot(&p->matrix, p->diagonal) < SINGULAR;
 }
 
 static double distance(const path *p, const double *x, const double *Ax) {

@@ -60,7 +60,7 @@ typedef struct manner {
 
 /* Starts at it->x, with eps as large as the right side. */
 lcplug_error lcplug_path_begin(path *p, const model *m, const lower_triangle *A, cholesky *factor,
-                               iteration *it, lcplug_workspace *workspace);
+                               condensed *q, iteration *it, lcplug_workspace *workspace);
 int lcplug_point_take(point *to, int n, lcplug_workspace *workspace);
 void lcplug_point_copy(point *to, const point *from, int n);
 

@@ -36,6 +36,10 @@ static const double DENSEST_SPARSE = 0.4;
 static const double CONE_TOLERANCE = 1e-8;
 /* Of the violation: what the answer to friction=ode may leave of it to be a start for cones. */
 static const double GOOD_START = 0.1;
+
+/* Of all rows, in units of Cholesky's: what boxes take where clusters are large, as in walls, which
+ * stand; and what Newton's method takes at least. */
+static const double BOX_FACTORIZATIONS = 2.0, NEWTON_FACTORIZATIONS = 30.0;
 /* Rows of a native system above which auto does not form A: its factor grows much faster than they
  * do.  Pyramids can take a thousand factorizations. */
 enum { MOST_FORMED_ROWS = 5000, MOST_PYRAMID_ROWS = 1000 };
@@ -243,6 +247,7 @@ static lcplug_error store_for_exact(job *j, box_source *source) {
 static lcplug_error run_boxes(job *j) {
   box_source source;
   lcplug_error error = store_for_exact(j, &source);
+  if (!error) error = lcplug_box_source_condense(&source, BOX_FACTORIZATIONS, j->workspace);
   if (error) return error;
   return lcplug_exact_solve(&source, &j->it, j->bound, j->Ax, j->memory, j->workspace);
 }
@@ -364,13 +369,16 @@ static lcplug_error run_general_newton(job *j, int boxes_first) {
   if (j->lower.skew) boxes_first = 0; /* which would be the boxes of another matrix */
   if (!error && j->system) error = lcplug_jacobian_lower(&j->lower, &j->jacobian, j->workspace);
   if (!error) error = lcplug_box_source_sparse(&source, &j->lower, &j->layout, j->workspace);
+  if (!error) error = lcplug_box_source_condense(&source, BOX_FACTORIZATIONS, j->workspace);
   if (!error)
     error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
                                j->bound, j->workspace);
   if (!error && boxes_first) error = try_boxes(j, &source);
-  if (!error && !(boxes_first && j->it.status == LCPLUG_SOLVED))
-    error = lcplug_newton_solve(&j->model, &j->lower, source.factor, &j->it, j->workspace);
-  return error;
+  if (error || (boxes_first && j->it.status == LCPLUG_SOLVED)) return error;
+  error = lcplug_box_source_condense(&source, NEWTON_FACTORIZATIONS, j->workspace);
+  return error ? error
+               : lcplug_newton_solve(&j->model, &j->lower, source.factor, source.condensed, &j->it,
+                                     j->workspace);
 }
 
 static lcplug_error run_newton(job *j) {

@@ -183,6 +183,48 @@ instance *instance_contacts(rng *r, int contacts, int bodies, double cfm, double
   return p;
 }
 
+/* The three rows of a contact point, for both bodies (-1: the ground) with levers that fit. */
+static void add_point(double *J, int m, int row, const int *body, const double (*center)[3],
+                      const double *point) {
+  for (int axis = 0; axis < 3; axis++)
+    for (int side = 0; side < 2; side++) {
+      if (body[side] < 0) continue;
+      double sign = side ? -1.0 : 1.0, lever[3];
+      double *line = J + (row + axis) * m + 6 * body[side];
+      for (int k = 0; k < 3; k++) lever[k] = point[k] - center[body[side]][k];
+      int next = (axis + 1) % 3, last = (axis + 2) % 3;
+      line[axis] = sign;
+      line[3 + next] = 2.0 * sign * lever[last]; /* inertia 1/4, as that of a small brick */
+      line[3 + last] = -2.0 * sign * lever[next];
+    }
+}
+
+instance *instance_wall(rng *r, int width, int height, int contacts, double cfm, double mu) {
+  int bodies = width * height, m = 6 * bodies, pairs = width + 2 * width * (height - 1), row = 0;
+  instance *p = instance_create(3 * contacts * pairs);
+  double *J = numbers((size_t)(p->n * m), 0.0), *v = numbers((size_t)m, 0.0);
+  double(*center)[3] = malloc((size_t)bodies * sizeof *center);
+  for (int k = 0; k < bodies; k++) {
+    center[k][0] = k / width, center[k][1] = k % width + 0.5 * (k / width), center[k][2] = 0.0;
+    for (int sides = 0; sides < (k < width ? 1 : 2); sides++) {
+      int body[2] = {k, k < width ? -1 : (k / width - 1) * width + (k % width + sides) % width};
+      for (int c = 0; c < contacts; c++, row += 3) {
+        double point[3] = {center[k][0] - 0.5, center[k][1] + rng_between(r, -0.5, 0.5),
+                           rng_between(r, -0.3, 0.3)};
+        add_point(J, m, row, body, (const double(*)[3])center, point);
+        p->lo[row] = 0.0;
+        for (int t = row + 1; t < row + 3; t++)
+          p->findex[t] = row, p->hi[t] = mu, p->lo[t] = -mu;
+      }
+    }
+  }
+  /* The first axis is up.  Bricks fall, and drift a little. */
+  for (int k = 0; k < m; k++) v[k] = rng_between(r, -0.1, 0.1) + (k % 6 == 0 ? 1.0 : 0.0);
+  set_from_jacobian(p, J, v, m, cfm);
+  free(J), free(v), free(center);
+  return p;
+}
+
 instance *instance_permuted(const instance *p, rng *r, int *order) {
   int n = p->n, *old_row = malloc(2 * sizeof(int) * (size_t)(n + 1)), *new_row = old_row + n;
   ck_assert_ptr_nonnull(old_row);

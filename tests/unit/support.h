@@ -65,6 +65,11 @@ instance *instance_random(rng *r, int n, int m, double cfm);
  * scene.  Friction coefficients mu1 and mu2 of the two tangents. */
 instance *instance_contacts(rng *r, int contacts, int bodies, double cfm, double mu1, double mu2);
 
+/* A wall of bricks, `height` courses of `width`, every brick on two of the course below, with
+ * `contacts` points at random places between each pair: what one pair can do to another has rank 6,
+ * however many rows it has. */
+instance *instance_wall(rng *r, int width, int height, int contacts, double cfm, double mu);
+
 /* The same problem with its rows in a random order.  order[new row] = old row (may be NULL). */
 instance *instance_permuted(const instance *p, rng *r, int *order);
 

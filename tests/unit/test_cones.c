@@ -678,7 +678,7 @@ START_TEST(lu_solves_what_it_was_given) {
   ck_assert_int_eq(lcplug_scan(&lower, &problem, &l, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace),
                    LCPLUG_OK);
-  ck_assert_int_eq(lcplug_lu_begin(&f, &c, &lower, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_lu_begin(&f, &c, NULL, &lower, workspace), LCPLUG_OK);
   for (int pass = 0; pass < 4; pass++) check_lu(&f, p, pass % 2, &r);
   lcplug_workspace_free(workspace);
   instance_free(p);
@@ -721,7 +721,7 @@ START_TEST(newton_steps_lead_downhill) {
   ck_assert_int_eq(lcplug_operator_sparse(&op, &lower, &l, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace),
                    LCPLUG_OK);
-  ck_assert_int_eq(lcplug_lu_begin(&f, &c, &lower, workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_lu_begin(&f, &c, NULL, &lower, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_model_build(&m, &l, &op, STAGE_COULOMB, NULL, workspace), LCPLUG_OK);
   ck_assert_int_eq(lcplug_smoothing_begin(&s, &m, workspace), LCPLUG_OK);
   for (int trial = 0; trial < 40; trial++) {

@@ -9,7 +9,9 @@
 #include "contested.h"
 #include "support.h"
 
-/* A box with its matrix, dense or sparse. */
+/* The matrix of a box. */
+typedef enum kind { SPARSE, DENSE, CONDENSED, KINDS } kind;
+
 typedef struct bench {
   instance *problem;
   lcplug_workspace *workspace;
@@ -20,16 +22,20 @@ typedef struct bench {
   unsigned char *right; /* the places of the solution */
 } bench;
 
-static void open_bench(bench *t, instance *problem, int dense) {
+static void open_bench(bench *t, instance *problem, kind matrix) {
   *t = (bench){.problem = problem, .workspace = lcplug_workspace_create()};
   lcplug_problem p = instance_problem(problem);
   ck_assert_int_eq(lcplug_layout_build(&t->layout, &p, t->workspace), LCPLUG_OK);
-  if (dense) {
+  if (matrix == DENSE) {
     ck_assert_int_eq(lcplug_box_source_dense(&t->source, &p, &t->layout, t->workspace), LCPLUG_OK);
   } else {
     ck_assert_int_eq(lcplug_scan(&t->lower, &p, &t->layout, t->workspace), LCPLUG_OK);
     ck_assert_int_eq(lcplug_box_source_sparse(&t->source, &t->lower, &t->layout, t->workspace),
                      LCPLUG_OK);
+  }
+  if (matrix == CONDENSED) {
+    ck_assert_int_eq(lcplug_box_source_condense(&t->source, INFINITY, t->workspace), LCPLUG_OK);
+    ck_assert_ptr_nonnull(t->source.condensed);
   }
   memset(problem->x, 0, (size_t)problem->n * sizeof *problem->x);
   ck_assert_int_eq(
@@ -44,8 +50,9 @@ static void close_bench(bench *t) {
 }
 
 /* Contacts whose friction has bounds of its own, so that all rows are one box. */
-static instance *contacts_in_a_box(rng *r, int contacts, double cfm) {
-  instance *p = instance_contacts(r, contacts, contacts / 2, cfm, 0.5, 0.5);
+static instance *contacts_in_a_box(rng *r, int contacts, double cfm, kind matrix) {
+  instance *p = matrix == CONDENSED ? instance_wall(r, 3, 2 + contacts / 40, 4, cfm, 0.5)
+                                    : instance_contacts(r, contacts, contacts / 2, cfm, 0.5, 0.5);
   for (int i = 0; i < p->n; i++) {
     if (p->findex[i] < 0) continue;
     p->findex[i] = -1;
@@ -107,10 +114,10 @@ static void check_places(const bench *t) {
 
 START_TEST(test_wrong_rows_are_put_right) {
   rng r = {7 + (uint64_t)_i};
-  for (int dense = 0; dense < 2; dense++)
+  for (kind matrix = 0; matrix < KINDS; matrix++)
     for (int round = 0; round < 10; round++) {
       bench t;
-      open_bench(&t, contacts_in_a_box(&r, 40, 0.05), dense);
+      open_bench(&t, contacts_in_a_box(&r, 40, 0.05, matrix), matrix);
       solve_box(&t);
       for (int wrong = 0; wrong <= 6; wrong += 2) {
         memcpy(t.box.place, t.right, (size_t)t.box.rows);
@@ -129,10 +136,10 @@ END_TEST
  * them in it. */
 START_TEST(test_trails_are_half_of_a_solve) {
   rng r = {31};
-  for (int dense = 0; dense < 2; dense++)
+  for (kind matrix = 0; matrix < KINDS; matrix++)
     for (int part = 1; part <= 10; part += 3) {
       bench t;
-      open_bench(&t, contacts_in_a_box(&r, 60, 0.05), dense);
+      open_bench(&t, contacts_in_a_box(&r, 60, 0.05, matrix), matrix);
       box *p = &t.box;
       for (int i = 0; i < p->rows; i++) p->place[i] = rng_below(&r, 10) < part ? INSIDE : AT_LO;
       p->place[0] = p->place[p->rows - 1] = INSIDE;
@@ -174,7 +181,7 @@ END_TEST
 START_TEST(test_pull_counts) {
   rng r = {19};
   bench t;
-  open_bench(&t, contacts_in_a_box(&r, 40, 0.01), 0);
+  open_bench(&t, contacts_in_a_box(&r, 40, 0.01, SPARSE), SPARSE);
   box *p = &t.box;
   p->pull = 0.5;
   for (int i = 0; i < p->rows; i++) p->center[i] = rng_between(&r, 0, 1);
@@ -191,7 +198,7 @@ END_TEST
 START_TEST(test_too_many_are_refused) {
   rng r = {23};
   bench t;
-  open_bench(&t, contacts_in_a_box(&r, 100, 0.05), 0);
+  open_bench(&t, contacts_in_a_box(&r, 100, 0.05, SPARSE), SPARSE);
   solve_box(&t);
   box *p = &t.box;
   int wrong = 0;

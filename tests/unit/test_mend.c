@@ -34,7 +34,7 @@ static void open_bench(bench *t, instance *problem) {
                                      workspace));
   ck_assert(!lcplug_model_build(&t->model, &t->layout, &t->op, STAGE_COULOMB, NULL, workspace));
   t->it = (iteration){.tol = 1e-10, .deadline = INFINITY, .residual = INFINITY, .x = problem->x};
-  ck_assert(!lcplug_path_begin(&t->path, &t->model, &t->lower, &t->factor, &t->it, workspace));
+  ck_assert(!lcplug_path_begin(&t->path, &t->model, &t->lower, &t->factor, NULL, &t->it, workspace));
   t->path.smooth.exact = 1;
 }
 
@@ -147,7 +147,7 @@ static lcplug_error solve_by_path(const model *m, const lower_triangle *A, chole
   path p;
   it->residual = INFINITY;
   memset(it->x, 0, (size_t)m->n * sizeof *it->x);
-  lcplug_error error = lcplug_path_begin(&p, m, A, factor, it, workspace);
+  lcplug_error error = lcplug_path_begin(&p, m, A, factor, NULL, it, workspace);
   if (error) return error;
   p.smooth.exact = 1;
   p.smooth.stiffness = 0.1;

@@ -1,0 +1,539 @@
+/* condense.c - see condense.h. */
+#include "condense.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "four.h"
+
+/* Clusters of so many rows are looked at; a rank is worth something if it saves so many rows. */
+enum { FEWEST_ROWS = 7, LEAST_SAVING = 3 };
+/* So many rows of a neighbour tell what a cluster can do to it: three contacts. */
+enum { ENOUGH_ROWS = 9 };
+/* Of all rows: so many have to be in such clusters beyond six each. */
+static const double LARGE_PART = 0.125;
+/* In multiplications and additions, for each row: what it takes to condense, and what each
+ * factorization takes beside its arithmetic.  Of that no less than this part is left. */
+static const double TO_CONDENSE = 4000.0, EACH_TIME = 3000.0, LEFT_AT_BEST = 0.15;
+/* In units of the diagonals: what of A is rounding error. */
+static const double ROUNDING = 1e-13;
+/* A row of J makes way for one of K that is so much freer, |T|^2 included. */
+static const double FREER = 16.0;
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+/* A cluster's rank is that of what it has to do with a few rows of one neighbour.  Whether all others
+ * agree is seen from one product: y = A v, for a v that has nothing in common with A, and without
+ * the clusters' own squares, must have y_K = T y_J.  (A T that is wrong all the same costs time, but
+ * no digit of an answer: those are judged by A itself.) */
+typedef struct finder {
+  const cholesky *c;
+  double *root; /* place -> 1 / sqrt(A_ii) */
+  double *y;    /* place -> the product */
+  double *line; /* of each row: what it has to do with the neighbour, in units of the diagonals, ... */
+  double *part; /* ... and its parts along the rows that came before it, rows of `most` numbers */
+  double *left; /* ... and the square of what is left of it */
+  int most;     /* rows of the largest cluster */
+} finder;
+
+enum { LINE = 12 }; /* of them are used: ENOUGH_ROWS, and zeros */
+
+static int rows_of(const cholesky *c, int a) { return c->cluster_first[a + 1] - c->cluster_first[a]; }
+
+static condensed_block block_of(const cholesky *c, int a, int b, size_t at) {
+  int first = a < b ? a : b;
+  size_t step = (size_t)(c->place_begin[first + 1] - c->place_begin[first]);
+  return (condensed_block){c->value + at, a < b ? step : 1, a < b ? 1 : step};
+}
+
+static double own_element(const cholesky *c, int a, int i, int j) {
+  size_t step = (size_t)(c->place_begin[a + 1] - c->place_begin[a]);
+  size_t low = (size_t)(i < j ? i : j), high = (size_t)(i < j ? j : i);
+  return c->value[c->value_begin[a] + low * step + high];
+}
+
+/* y = A v in units of the diagonals, v the same numbers for everybody at every time. */
+static void multiply_others(const finder *f, double *v) {
+  const cholesky *c = f->c;
+  unsigned state = 1;
+  for (int p = 0; p < c->n; p++) {
+    state = 1664525u * state + 1013904223u;
+    v[p] = (0.5 + (double)(state >> 8) / (1 << 24)) * f->root[p];
+    f->y[p] = 0.0;
+  }
+  for (int a = 0; a < c->clusters; a++) {
+    int own = rows_of(c, a), length = c->place_begin[a + 1] - c->place_begin[a];
+    const int *place = c->place + c->place_begin[a];
+    const double *column = c->value + c->value_begin[a];
+    for (int p = c->cluster_first[a]; p < c->cluster_first[a + 1]; p++, column += length) {
+      double sum = 0.0;
+      for (int k = own; k < length; k++) {
+        sum += column[k] * v[place[k]];
+        f->y[place[k]] += column[k] * v[p];
+      }
+      f->y[p] += sum;
+    }
+  }
+}
+
+static int take_finder(finder *f, lcplug_workspace *workspace) {
+  const cholesky *c = f->c;
+  for (int a = 0; a < c->clusters; a++) f->most = rows_of(c, a) > f->most ? rows_of(c, a) : f->most;
+  double *v = TAKE(workspace, double, c->n);
+  f->root = TAKE(workspace, double, c->n);
+  f->y = TAKE(workspace, double, c->n);
+  f->line = TAKE(workspace, double, f->most * LINE);
+  f->part = TAKE(workspace, double, f->most * f->most);
+  f->left = TAKE(workspace, double, f->most);
+  if (!v || !f->root || !f->y || !f->line || !f->part || !f->left) return 0;
+  for (int a = 0; a < c->clusters; a++)
+    for (int i = 0; i < rows_of(c, a); i++) {
+      double d = own_element(c, a, i, i);
+      f->root[c->cluster_first[a] + i] = d > 0.0 ? 1.0 / sqrt(d) : 0.0;
+    }
+  multiply_others(f, v);
+  return 1;
+}
+
+static double product(const double *a, const double *b) {
+  four sum = four_at(a) * four_at(b);
+  for (int e = 4; e < LINE; e += 4) sum += four_at(a + e) * four_at(b + e);
+  return four_sum(sum);
+}
+
+static void subtract(double *line, double part, const double *other) {
+  for (int e = 0; e < LINE; e += 4)
+    four_put(line + e, four_at(line + e) - four_of(part) * four_at(other + e));
+}
+
+static void load_lines(finder *f, const condensed_cluster *k, int a, int b, size_t at) {
+  condensed_block from = block_of(f->c, a, b, at);
+  const double *root = f->root + f->c->cluster_first[b];
+  int columns = rows_of(f->c, b) < ENOUGH_ROWS ? rows_of(f->c, b) : ENOUGH_ROWS;
+  for (int i = 0; i < k->rows; i++) {
+    double *line = f->line + i * LINE, own = f->root[k->first + i];
+    const double *element = from.value + (size_t)i * from.by_a;
+    for (int e = 0; e < columns; e++, element += from.by_b) line[e] = own * *element * root[e];
+    for (int e = columns; e < LINE; e++) line[e] = 0.0;
+    f->left[i] = product(line, line);
+  }
+}
+
+/* Gram's and Schmidt's way, the longest row first, until nothing is left; sets rank and slots. */
+static void find_rank(finder *f, condensed_cluster *k) {
+  for (int s = 0; s < k->rows; s++) k->slot[s] = s;
+  for (k->rank = 0; k->rank < k->rows; k->rank++) {
+    int best = k->rank;
+    for (int s = best + 1; s < k->rows; s++)
+      if (f->left[k->slot[s]] > f->left[k->slot[best]]) best = s;
+    int row = k->slot[best];
+    double square = f->left[row], *pivot = f->line + row * LINE;
+    if (!(square > ROUNDING * ROUNDING)) return;
+    k->slot[best] = k->slot[k->rank], k->slot[k->rank] = row;
+    f->part[row * f->most + k->rank] = 1.0;
+    for (int s = k->rank + 1; s < k->rows; s++) {
+      double *line = f->line + k->slot[s] * LINE, part = product(line, pivot) / square;
+      f->part[k->slot[s] * f->most + k->rank] = part;
+      subtract(line, part, pivot);
+      f->left[k->slot[s]] = product(line, line);
+    }
+  }
+}
+
+/* Parts are L of rows = L (orthogonal ones): T = L_K L_J^-1, back in the units of A. */
+static void find_T(const finder *f, const condensed_cluster *k, double *T) {
+  const double *root = f->root + k->first;
+  for (int s = k->rank; s < k->rows; s++, T += k->rank) {
+    memcpy(T, f->part + k->slot[s] * f->most, (size_t)k->rank * sizeof *T);
+    for (int j = k->rank - 1; j >= 0; j--)
+      for (int i = 0; i < j; i++) T[i] -= T[j] * f->part[k->slot[j] * f->most + i];
+    for (int j = 0; j < k->rank; j++) T[j] *= root[k->slot[j]] / root[k->slot[s]];
+  }
+}
+
+/* Whether y_K = T y_J, but for the rounding of a few dozen numbers. */
+static int others_agree(const finder *f, const condensed_cluster *k) {
+  const double *y = f->y + k->first, *T = k->T;
+  for (int s = k->rank; s < k->rows; s++, T += k->rank) {
+    double left = y[k->slot[s]], size = fabs(left);
+    for (int j = 0; j < k->rank; j++) {
+      left -= T[j] * y[k->slot[j]];
+      size += fabs(T[j] * y[k->slot[j]]);
+    }
+    size += 1.0 / f->root[k->first + k->slot[s]];
+    if (!(fabs(left) <= ROUNDING * size)) return 0;
+  }
+  return 1;
+}
+
+static int has_zeros(const finder *f, const condensed_cluster *k) {
+  for (int i = 0; i < k->rows; i++)
+    if (!(f->root[k->first + i] > 0.0)) return 1;
+  return 0;
+}
+
+/* 1 if rows can be saved: slots, rank and T are set then. */
+static int condense_cluster(finder *f, condensed_cluster *k, int a) {
+  const cholesky *c = f->c;
+  int from = c->neighbour_begin[a], to = c->neighbour_begin[a + 1], tells = from;
+  if (k->rows < FEWEST_ROWS || from == to || has_zeros(f, k)) return 0;
+  for (int e = from; e < to && rows_of(c, c->neighbour[tells]) < ENOUGH_ROWS; e++)
+    if (rows_of(c, c->neighbour[e]) > rows_of(c, c->neighbour[tells])) tells = e;
+  load_lines(f, k, a, c->neighbour[tells], c->block[tells]);
+  find_rank(f, k);
+  if (k->rows - k->rank < LEAST_SAVING || !k->rank) return 0;
+  find_T(f, k, k->T);
+  return others_agree(f, k);
+}
+
+static int take_cluster(condensed *q, condensed_cluster *k, int a, lcplug_workspace *workspace) {
+  const cholesky *c = q->whole;
+  int rows = rows_of(c, a);
+  size_t square = (size_t)rows * (size_t)rows;
+  *k = (condensed_cluster){.first = c->cluster_first[a], .rows = rows};
+  k->slot = TAKE(workspace, int, 2 * rows);
+  k->E = TAKE(workspace, double, 4 * square);
+  if (!k->slot || !k->E) return 0;
+  k->first_slot = k->slot + rows;
+  k->A = k->E + square, k->T = k->A + square, k->first_T = k->T + square;
+  for (int i = 0; i < rows; i++) {
+    for (int j = 0; j < rows; j++) k->A[i * rows + j] = own_element(c, a, i, j);
+    q->cluster_of[c->row_at[k->first + i]] = a;
+    q->row_in[c->row_at[k->first + i]] = i;
+  }
+  return 1;
+}
+
+static lcplug_error find_ranks(condensed *q, lcplug_workspace *workspace) {
+  finder f = {.c = q->whole};
+  if (!take_finder(&f, workspace)) return LCPLUG_ERROR_MEMORY;
+  for (int a = 0; a < q->clusters; a++) {
+    condensed_cluster *k = &q->cluster[a];
+    if (!take_cluster(q, k, a, workspace)) return LCPLUG_ERROR_MEMORY;
+    if (!condense_cluster(&f, k, a)) {
+      k->rank = k->rows;
+      for (int s = 0; s < k->rows; s++) k->slot[s] = s;
+    }
+    memcpy(k->first_slot, k->slot, (size_t)k->rows * sizeof *k->slot);
+    memcpy(k->first_T, k->T, (size_t)((k->rows - k->rank) * k->rank) * sizeof *k->T);
+  }
+  return LCPLUG_OK;
+}
+
+/* ---- the analysis ---------------------------------------------------------------------------- */
+
+/* The pattern of V' A V: a group for J and one for K of every cluster.  One element stands for the
+ * block of two groups, which is all that the analysis looks at. */
+static lcplug_error analyze(condensed *q, int *count, lcplug_workspace *workspace) {
+  const cholesky *c = q->whole;
+  size_t elements = (size_t)c->n + (size_t)c->neighbour_begin[c->clusters] + (size_t)c->clusters, at = 0;
+  lower_triangle pattern = {.n = c->n,
+                            .begin = TAKE(workspace, size_t, c->n + 1),
+                            .column = TAKE(workspace, int, elements),
+                            .value = TAKE(workspace, double, elements)};
+  int *group_first = TAKE(workspace, int, 2 * q->clusters + 1), groups = 0;
+  if (!pattern.begin || !pattern.column || !pattern.value || !group_first)
+    return LCPLUG_ERROR_MEMORY;
+  memset(pattern.value, 0, elements * sizeof *pattern.value);
+  for (int a = 0; a < q->clusters; a++) {
+    const condensed_cluster *k = &q->cluster[a];
+    group_first[groups++] = k->first;
+    if (k->rank < k->rows) group_first[groups++] = k->first + k->rank;
+    for (int s = 0; s < k->rows; s++) {
+      pattern.begin[k->first + s] = at;
+      if (!s)
+        for (int e = c->neighbour_begin[a]; e < c->neighbour_begin[a + 1] && c->neighbour[e] < a; e++)
+          pattern.column[at++] = c->cluster_first[c->neighbour[e]];
+      if (s == k->rank) pattern.column[at++] = k->first;
+      pattern.column[at++] = k->first + s;
+    }
+  }
+  pattern.begin[c->n] = at;
+  group_first[groups] = c->n;
+  *count = groups;
+  return lcplug_cholesky_analyze(&q->factor, &pattern, groups, group_first, workspace);
+}
+
+/* Where row `row` of a supernode's front is: among its pivots or below. */
+static int row_of_front(const supernode *s, int row) {
+  if (row < s->first + s->pivots) return row - s->first;
+  int low = 0, high = s->below;
+  while (high - low > 1) {
+    int middle = (low + high) / 2;
+    if (s->rows[middle] <= row) low = middle;
+    else high = middle;
+  }
+  return lcplug_panel_pad(s->pivots) + low;
+}
+
+/* Element (row, column) of the lower triangle in the panels, and how long a column is. */
+static size_t element_at(const cholesky *c, int row, int column, int *ld) {
+  int low = 0, high = c->supernodes;
+  while (high - low > 1) {
+    int middle = (low + high) / 2;
+    if (c->now[middle].first <= column) low = middle;
+    else high = middle;
+  }
+  const supernode *s = &c->now[low];
+  *ld = lcplug_panel_ld(s->pivots, s->below);
+  return s->panel + (size_t)(column - s->first) * (size_t)*ld + (size_t)row_of_front(s, row);
+}
+
+static void locate_cluster(condensed *q, condensed_cluster *k, const int *place) {
+  const cholesky *c = &q->factor;
+  k->u = place[k->first];
+  k->at_u = element_at(c, k->u, k->u, &k->step_u);
+  if (k->rank == k->rows) return;
+  k->K = place[k->first + k->rank];
+  k->at_K = element_at(c, k->K, k->K, &k->step_K);
+  int earlier = k->u < k->K ? k->u : k->K, later = k->u < k->K ? k->K : k->u;
+  k->at_shared = element_at(c, later, earlier, &k->step_shared);
+}
+
+/* The block of two clusters of the whole factor. */
+static void locate_pair(const cholesky *c, condensed_pair *p) {
+  int first = p->earlier < p->later ? p->earlier : p->later;
+  int second = p->earlier < p->later ? p->later : p->earlier;
+  int low = c->neighbour_begin[first], high = c->neighbour_begin[first + 1];
+  while (high - low > 1) {
+    int middle = (low + high) / 2;
+    if (c->neighbour[middle] <= second) low = middle;
+    else high = middle;
+  }
+  p->from = block_of(c, p->earlier, p->later, c->block[low]);
+}
+
+static lcplug_error locate(condensed *q, lcplug_workspace *workspace) {
+  const cholesky *c = &q->factor, *whole = q->whole;
+  int *place = TAKE(workspace, int, c->n), largest = 0;
+  q->pair = TAKE(workspace, condensed_pair, whole->neighbour_begin[whole->clusters]);
+  if (!place || !q->pair) return LCPLUG_ERROR_MEMORY;
+  for (int p = 0; p < c->n; p++) place[c->row_at[p]] = p;
+  for (int a = 0; a < q->clusters; a++) {
+    locate_cluster(q, &q->cluster[a], place);
+    largest = q->cluster[a].rows > largest ? q->cluster[a].rows : largest;
+  }
+  for (int a = 0; a < c->clusters; a++) {
+    int own = q->cluster_of[whole->row_at[c->row_at[c->cluster_first[a]]]];
+    for (int e = c->neighbour_begin[a]; e < c->neighbour_begin[a + 1]; e++) {
+      int b = c->neighbour[e], other = q->cluster_of[whole->row_at[c->row_at[c->cluster_first[b]]]];
+      if (b < a || other == own) continue;
+      condensed_pair *p = &q->pair[q->pairs++];
+      *p = (condensed_pair){.earlier = own, .later = other, .to = c->block[e]};
+      p->step = (size_t)(c->place_begin[a + 1] - c->place_begin[a]);
+      locate_pair(whole, p);
+    }
+  }
+  q->square = TAKE(workspace, double, 4 * largest * largest);
+  q->vector = TAKE(workspace, double, largest);
+  return q->square && q->vector ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
+}
+
+static int may_be_worth_it(const cholesky *c, double factorizations) {
+  int beyond = 0;
+  for (int a = 0; a < c->clusters; a++)
+    if (rows_of(c, a) >= FEWEST_ROWS) beyond += rows_of(c, a) - FEWEST_ROWS + 1;
+  double most = (1.0 - LEFT_AT_BEST) * c->all_flops - EACH_TIME * c->n;
+  if (isinf(factorizations)) return 1;
+  return beyond >= LARGE_PART * c->n && factorizations * most > TO_CONDENSE * c->n;
+}
+
+lcplug_error lcplug_condense(condensed *q, const cholesky *whole, double factorizations,
+                             int *worth_it, lcplug_workspace *workspace) {
+  int groups = 0;
+  *worth_it = 0;
+  *q = (condensed){.whole = whole, .clusters = whole->clusters};
+  if (!may_be_worth_it(whole, factorizations)) return LCPLUG_OK;
+  q->cluster = TAKE(workspace, condensed_cluster, q->clusters);
+  q->cluster_of = TAKE(workspace, int, whole->n);
+  q->row_in = TAKE(workspace, int, whole->n);
+  if (!q->cluster || !q->cluster_of || !q->row_in) return LCPLUG_ERROR_MEMORY;
+  lcplug_error error = find_ranks(q, workspace);
+  if (!error) error = analyze(q, &groups, workspace);
+  /* Groups that became one cluster have no squares of their own any more. */
+  if (error || q->factor.clusters != groups) return error;
+  *worth_it = isinf(factorizations) ||
+              whole->all_flops - q->factor.all_flops > EACH_TIME * whole->n;
+  if (!*worth_it) return LCPLUG_OK;
+  lcplug_cholesky_select(&q->factor, NULL);
+  return locate(q, workspace);
+}
+
+/* ---- E and its slots ------------------------------------------------------------------------- */
+
+void lcplug_condensed_clear(condensed *q) {
+  for (int a = 0; a < q->clusters; a++) {
+    condensed_cluster *k = &q->cluster[a];
+    memset(k->E, 0, (size_t)k->rows * (size_t)k->rows * sizeof *k->E);
+  }
+}
+
+/* Row j of J and row k of K change places. */
+static void exchange(condensed_cluster *c, int j, int k) {
+  int rank = c->rank, lines = c->rows - rank, row = c->slot[j];
+  double *own = c->T + k * rank, pivot = 1.0 / own[j];
+  c->slot[j] = c->slot[rank + k], c->slot[rank + k] = row;
+  for (int i = 0; i < lines; i++) {
+    double *line = c->T + i * rank, part = line[j] * pivot;
+    if (i == k) continue;
+    for (int l = 0; l < rank; l++) line[l] -= part * own[l];
+    line[j] = part;
+  }
+  for (int l = 0; l < rank; l++) own[l] *= -pivot;
+  own[j] = pivot;
+}
+
+/* Who is held least is in J: greedily, from the slots that were found first. */
+static int choose_slots(condensed *q, condensed_cluster *c) {
+  int rank = c->rank, lines = c->rows - rank, changed = 0;
+  double *held = q->vector; /* by row; who is held by no more than A itself is free */
+  int *before = q->factor.position;
+  memcpy(before, c->slot, (size_t)c->rows * sizeof *before);
+  memcpy(c->slot, c->first_slot, (size_t)c->rows * sizeof *c->slot);
+  memcpy(c->T, c->first_T, (size_t)(lines * rank) * sizeof *c->T);
+  for (int i = 0; i < c->rows; i++) {
+    double added = fabs(c->E[i * c->rows + i]), own = c->A[i * c->rows + i];
+    held[i] = added > own ? added : own;
+  }
+  for (int turns = 0; turns < 2 * c->rows; turns++) {
+    double worst = FREER;
+    int j_out = -1, k_in = -1;
+    for (int k = 0; k < lines; k++) {
+      double own = held[c->slot[rank + k]];
+      for (int j = 0; j < rank; j++) {
+        double t = c->T[k * rank + j], ratio = t * t * held[c->slot[j]];
+        if (ratio > worst * own) worst = ratio / own, j_out = j, k_in = k;
+      }
+    }
+    if (j_out < 0) break;
+    exchange(c, j_out, k_in);
+  }
+  for (int s = 0; s < rank; s++) changed |= c->slot[s] != before[s];
+  return changed;
+}
+
+/* A_JJ of all pairs. */
+static void load_pairs(condensed *q) {
+  for (int e = 0; e < q->pairs; e++) {
+    const condensed_pair *p = &q->pair[e];
+    const condensed_cluster *a = &q->cluster[p->earlier], *b = &q->cluster[p->later];
+    double *to = q->factor.value + p->to;
+    for (int i = 0; i < a->rank; i++, to += p->step) {
+      const double *line = p->from.value + (size_t)a->slot[i] * p->from.by_a;
+      for (int j = 0; j < b->rank; j++) to[j] = line[(size_t)b->slot[j] * p->from.by_b];
+    }
+  }
+  q->factor.is_assembled = 0;
+}
+
+void lcplug_condensed_choose(condensed *q) {
+  int changed = !q->loaded;
+  for (int a = 0; a < q->clusters; a++)
+    if (q->cluster[a].rank < q->cluster[a].rows) changed |= choose_slots(q, &q->cluster[a]);
+  if (changed) load_pairs(q);
+  q->loaded = 1;
+  lcplug_fronts_assembled(&q->factor);
+}
+
+/* ---- V' (A + E) V ---------------------------------------------------------------------------- */
+
+/* to = from - B C': lines x columns, B with `inner` columns, all by rows. */
+static void subtract_product(int lines, int columns, int inner, const double *from, int ld,
+                             const double *B, int ld_B, const double *C, double *to) {
+  for (int i = 0; i < lines; i++)
+    for (int j = 0; j < columns; j++) {
+      double sum = 0.0;
+      for (int l = 0; l < inner; l++) sum += B[i * ld_B + l] * C[j * inner + l];
+      to[i * columns + j] = from[i * ld + j] - sum;
+    }
+}
+
+/* A square of A + E by rows into the panels. */
+static void put_square(const double *from, int ld, int rows, size_t at, int step, double *lower,
+                       double *upper) {
+  for (int j = 0; j < rows; j++, at += (size_t)step + 1)
+    for (int i = j; i < rows; i++) {
+      lower[at + (size_t)(i - j)] = from[i * ld + j];
+      if (upper) upper[at + (size_t)(i - j)] = from[j * ld + i];
+    }
+}
+
+/* P = A + E of a cluster, in the order of its slots. */
+static void order_by_slots(const condensed_cluster *c, double *P) {
+  for (int s = 0; s < c->rows; s++)
+    for (int t = 0; t < c->rows; t++) {
+      int i = c->slot[s], j = c->slot[t];
+      P[s * c->rows + t] = c->E[i * c->rows + j] + c->A[i * c->rows + j];
+    }
+}
+
+/* The blocks of u and K: upper one and lower one (by rows, rank x lines and lines x rank). */
+static void put_shared(const condensed_cluster *c, const double *uK, const double *Ku,
+                       double *lower, double *upper) {
+  int rank = c->rank, lines = c->rows - rank, step = c->step_shared;
+  for (int j = 0; j < rank; j++)
+    for (int k = 0; k < lines; k++) {
+      size_t at = c->at_shared + (size_t)(c->u < c->K ? j * step + k : k * step + j);
+      double by_u = uK[j * lines + k], by_K = upper ? Ku[k * rank + j] : by_u;
+      lower[at] = c->u < c->K ? by_K : by_u;
+      if (upper) upper[at] = c->u < c->K ? by_u : by_K;
+    }
+}
+
+void lcplug_condensed_put(condensed *q, double *lower, double *upper) {
+  for (int a = 0; a < q->clusters; a++) {
+    const condensed_cluster *c = &q->cluster[a];
+    int rows = c->rows, rank = c->rank, lines = rows - rank;
+    double *P = q->square, *uK = P + rows * rows, *Ku = uK + rank * lines, *KK = Ku + rank * lines;
+    order_by_slots(c, P);
+    put_square(P, rows, rank, c->at_u, c->step_u, lower, upper);
+    if (!lines) continue;
+    subtract_product(rank, lines, rank, P + rank, rows, P, rows, c->T, uK);
+    for (int k = 0; k < lines && upper; k++)
+      for (int j = 0; j < rank; j++) {
+        double sum = P[(rank + k) * rows + j];
+        for (int l = 0; l < rank; l++) sum -= c->T[k * rank + l] * P[l * rows + j];
+        Ku[k * rank + j] = sum;
+      }
+    /* P_KK - P_KJ T' - T (P_JK - P_JJ T') */
+    subtract_product(lines, lines, rank, P + rank * rows + rank, rows, P + rank * rows, rows, c->T,
+                     KK);
+    for (int k = 0; k < lines; k++)
+      for (int i = 0; i < lines; i++)
+        for (int l = 0; l < rank; l++) KK[k * lines + i] -= c->T[k * rank + l] * uK[l * lines + i];
+    put_square(KK, lines, lines, c->at_K, c->step_K, lower, upper);
+    put_shared(c, uK, Ku, lower, upper);
+  }
+}
+
+/* ---- V --------------------------------------------------------------------------------------- */
+
+void lcplug_condensed_gather_cluster(const condensed *q, const condensed_cluster *c,
+                                     const double *x, double *y) {
+  const int *row_at = q->whole->row_at + c->first;
+  double *u = y + c->u, *K = y + c->K;
+  const double *T = c->T;
+  for (int s = 0; s < c->rank; s++) u[s] = x[row_at[c->slot[s]]];
+  for (int k = 0; k < c->rows - c->rank; k++, T += c->rank) {
+    double sum = x[row_at[c->slot[c->rank + k]]];
+    for (int l = 0; l < c->rank; l++) sum -= T[l] * u[l];
+    K[k] = sum;
+  }
+}
+
+void lcplug_condensed_gather(const condensed *q, const double *x, double *y) {
+  for (int a = 0; a < q->clusters; a++) lcplug_condensed_gather_cluster(q, &q->cluster[a], x, y);
+}
+
+void lcplug_condensed_spread(const condensed *q, const double *y, double *x) {
+  for (int a = 0; a < q->clusters; a++) {
+    const condensed_cluster *c = &q->cluster[a];
+    const int *row_at = q->whole->row_at + c->first;
+    const double *u = y + c->u, *K = y + c->K, *T = c->T;
+    for (int s = 0; s < c->rank; s++) x[row_at[c->slot[s]]] = u[s];
+    for (int k = 0; k < c->rows - c->rank; k++, T += c->rank) {
+      x[row_at[c->slot[c->rank + k]]] = K[k];
+      for (int l = 0; l < c->rank; l++) x[row_at[c->slot[l]]] -= T[l] * K[k];
+    }
+  }
+}
