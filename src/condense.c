@@ -324,7 +324,8 @@ static lcplug_error locate(condensed *q, lcplug_workspace *workspace) {
       locate_pair(whole, p);
     }
   }
-  q->square = TAKE(workspace, double, 4 * largest * largest);
+  largest += 2 * PANEL_PAD;
+  q->square = TAKE(workspace, double, 2 * largest * largest);
   q->vector = TAKE(workspace, double, largest);
   return q->square && q->vector ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
 }
@@ -437,18 +438,26 @@ void lcplug_condensed_choose(condensed *q) {
 
 /* ---- V' (A + E) V ---------------------------------------------------------------------------- */
 
-/* to = from - B C': lines x columns, B with `inner` columns, all by rows. */
-static void subtract_product(int lines, int columns, int inner, const double *from, int ld,
-                             const double *B, int ld_B, const double *C, double *to) {
-  for (int i = 0; i < lines; i++)
-    for (int j = 0; j < columns; j++) {
-      double sum = 0.0;
-      for (int l = 0; l < inner; l++) sum += B[i * ld_B + l] * C[j * inner + l];
-      to[i * columns + j] = from[i * ld + j] - sum;
-    }
+/* P = A + E of a cluster, in the order of its slots, ld numbers to a row. */
+static void order_by_slots(const condensed_cluster *c, double *P, int ld) {
+  for (int s = 0; s < c->rows; s++) {
+    const double *A = c->A + c->slot[s] * c->rows, *E = c->E + c->slot[s] * c->rows;
+    for (int t = 0; t < c->rows; t++) P[s * ld + t] = A[c->slot[t]] + E[c->slot[t]];
+    for (int t = c->rows; t < ld; t++) P[s * ld + t] = 0.0;
+  }
 }
 
-/* A square of A + E by rows into the panels. */
+/* P <- V' P V: columns of K less those of J times T', then rows alike.  Tt: room for T'. */
+static void transform(const cholesky_kernels *kernels, const condensed_cluster *c, double *P,
+                      int ld, double *Tt) {
+  int rank = c->rank, lines = c->rows - rank, padded = lcplug_panel_pad(lines);
+  for (int l = 0; l < rank; l++)
+    for (int k = 0; k < padded; k++) Tt[l * padded + k] = k < lines ? c->T[k * rank + l] : 0.0;
+  kernels->subtract(P + rank, ld, c->rows, lines, P, ld, rank, Tt, padded);
+  kernels->subtract(P + rank * ld, ld, lines, c->rows, c->T, rank, rank, P, ld);
+}
+
+/* A square, by rows, into the panels. */
 static void put_square(const double *from, int ld, int rows, size_t at, int step, double *lower,
                        double *upper) {
   for (int j = 0; j < rows; j++, at += (size_t)step + 1)
@@ -458,51 +467,31 @@ static void put_square(const double *from, int ld, int rows, size_t at, int step
     }
 }
 
-/* P = A + E of a cluster, in the order of its slots. */
-static void order_by_slots(const condensed_cluster *c, double *P) {
-  for (int s = 0; s < c->rows; s++)
-    for (int t = 0; t < c->rows; t++) {
-      int i = c->slot[s], j = c->slot[t];
-      P[s * c->rows + t] = c->E[i * c->rows + j] + c->A[i * c->rows + j];
-    }
-}
-
-/* The blocks of u and K: upper one and lower one (by rows, rank x lines and lines x rank). */
-static void put_shared(const condensed_cluster *c, const double *uK, const double *Ku,
-                       double *lower, double *upper) {
-  int rank = c->rank, lines = c->rows - rank, step = c->step_shared;
-  for (int j = 0; j < rank; j++)
-    for (int k = 0; k < lines; k++) {
-      size_t at = c->at_shared + (size_t)(c->u < c->K ? j * step + k : k * step + j);
-      double by_u = uK[j * lines + k], by_K = upper ? Ku[k * rank + j] : by_u;
-      lower[at] = c->u < c->K ? by_K : by_u;
-      if (upper) upper[at] = c->u < c->K ? by_u : by_K;
+/* What u and K share: what is eliminated first has the columns. */
+static void put_shared(const condensed_cluster *c, const double *P, int ld, double *lower,
+                       double *upper) {
+  int u_first = c->u < c->K, first = u_first ? 0 : c->rank, other = u_first ? c->rank : 0;
+  int columns = u_first ? c->rank : c->rows - c->rank, rows = c->rows - columns;
+  for (int j = 0; j < columns; j++)
+    for (int i = 0; i < rows; i++) {
+      size_t at = c->at_shared + (size_t)(j * c->step_shared + i);
+      lower[at] = P[(other + i) * ld + first + j];
+      if (upper) upper[at] = P[(first + j) * ld + other + i];
     }
 }
 
 void lcplug_condensed_put(condensed *q, double *lower, double *upper) {
   for (int a = 0; a < q->clusters; a++) {
     const condensed_cluster *c = &q->cluster[a];
-    int rows = c->rows, rank = c->rank, lines = rows - rank;
-    double *P = q->square, *uK = P + rows * rows, *Ku = uK + rank * lines, *KK = Ku + rank * lines;
-    order_by_slots(c, P);
-    put_square(P, rows, rank, c->at_u, c->step_u, lower, upper);
-    if (!lines) continue;
-    subtract_product(rank, lines, rank, P + rank, rows, P, rows, c->T, uK);
-    for (int k = 0; k < lines && upper; k++)
-      for (int j = 0; j < rank; j++) {
-        double sum = P[(rank + k) * rows + j];
-        for (int l = 0; l < rank; l++) sum -= c->T[k * rank + l] * P[l * rows + j];
-        Ku[k * rank + j] = sum;
-      }
-    /* P_KK - P_KJ T' - T (P_JK - P_JJ T') */
-    subtract_product(lines, lines, rank, P + rank * rows + rank, rows, P + rank * rows, rows, c->T,
-                     KK);
-    for (int k = 0; k < lines; k++)
-      for (int i = 0; i < lines; i++)
-        for (int l = 0; l < rank; l++) KK[k * lines + i] -= c->T[k * rank + l] * uK[l * lines + i];
-    put_square(KK, lines, lines, c->at_K, c->step_K, lower, upper);
-    put_shared(c, uK, Ku, lower, upper);
+    int rank = c->rank, lines = c->rows - rank, ld = c->rows + 2 * PANEL_PAD;
+    double *P = q->square, *Tt = P + c->rows * ld;
+    order_by_slots(c, P, ld);
+    if (lines) {
+      transform(q->factor.kernels, c, P, ld, Tt);
+      put_square(P + rank * (ld + 1), ld, lines, c->at_K, c->step_K, lower, upper);
+      put_shared(c, P, ld, lower, upper);
+    }
+    put_square(P, ld, rank, c->at_u, c->step_u, lower, upper);
   }
 }
 

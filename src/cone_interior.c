@@ -6,9 +6,11 @@
 
 #include "cone_pair.h"
 
-/* Of the way to the edge; a shorter step has plain ones tried, towards these parts of m; one that
- * lowers m by less than this part is none. */
-static const double MOST_OF_IT = 0.9, SHORT = 0.3, plain_targets[] = {0.3, 0.7}, JAMMED = 0.05;
+/* Of the way to the edge, and more of it where steps are long: so much times the length of the step
+ * to m = 0.  A shorter step has plain ones tried, towards these parts of m; one that lowers m by
+ * less than this part is none. */
+static const double MOST_OF_IT = 0.9, A_LITTLE_MORE = 0.08, SHORT = 0.3, JAMMED = 0.05;
+static const double plain_targets[] = {0.3, 0.7};
 /* In units of the first m: from here on nearly full steps go nearly all the way, and after a long
  * one Newton's method is asked for the rest; again when m has fallen so far.  Earlier some contact
  * is nearly always on the wrong side, which its first step, shorter than HALF, tells. */
@@ -51,6 +53,7 @@ typedef struct interior {
   double mean, first; /* m, and what it was */
   double missing;    /* the largest r, as a part of the unit of residuals */
   double step;       /* the last one */
+  double straight_step; /* how long the one to m = 0 may be */
   double drag, last_drag;
   int relaxing;      /* with a drag, for so many steps */
   double held;       /* the m that is held then */
@@ -196,7 +199,7 @@ static void move(interior *v) {
 
 /* Mehrotra's target: what the step to m = 0 leaves of m, cubed. */
 static double predict(interior *v) {
-  double part = fmin(1.0, find_step(v, 0.0, 0)), after = 0.0;
+  double part = v->straight_step = fmin(1.0, find_step(v, 0.0, 0)), after = 0.0;
   memcpy(v->straight, v->dx, (size_t)v->m->n * sizeof *v->dx);
   FOR_PAIRS(v, c) {
     after += lcplug_pair_product(c, part) / v->pairs;
@@ -334,13 +337,18 @@ static int relax(interior *v) {
   return v->drag <= MOST_DRAG;
 }
 
+/* How much of the way to the edge is gone: where nothing jams m falls fifty-fold, not tenfold. */
+static double part_of_the_way(const interior *v, double most) {
+  if (most > NEARLY_FULL && v->mean < SETTLED * v->first) return NEARLY_ALL;
+  return MOST_OF_IT + (v->step > FAR ? A_LITTLE_MORE * v->straight_step : 0.0);
+}
+
 /* With the factor at hand; 0 if there is no way.  *over: it is time to stop. */
 static int advance(interior *v, int *over) {
   if (v->relaxing) return relax(v);
   double most = find_mehrotra_step(v);
   if (most > 0.0) {
-    int nearly_all = most > NEARLY_FULL && v->mean < SETTLED * v->first;
-    v->step = fmin(1.0, (nearly_all ? NEARLY_ALL : MOST_OF_IT) * most);
+    v->step = fmin(1.0, part_of_the_way(v, most) * most);
     move(v);
     return 1;
   }

@@ -44,7 +44,7 @@
 static const cholesky_kernels portable = {
     portable_panel,    portable_panels,  portable_schur,    portable_schur_pair,
     portable_add_runs, portable_forward, portable_backward, portable_gather,
-    portable_multiply, portable_block,   "portable"};
+    portable_multiply, portable_block,   portable_subtract, "portable"};
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
@@ -76,7 +76,7 @@ __attribute__((target("avx2,fma"))) static inline double avx2_sum(__m256d a) {
 static const cholesky_kernels avx2 = {
     avx2_panel,    avx2_panels,  avx2_schur,    avx2_schur_pair,
     avx2_add_runs, avx2_forward, avx2_backward, avx2_gather,
-    avx2_multiply, avx2_block,   "avx2"};
+    avx2_multiply, avx2_block,   avx2_subtract, "avx2"};
 
 static const cholesky_kernels *avx2_if_it_runs(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;

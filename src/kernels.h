@@ -46,6 +46,10 @@ typedef struct cholesky_kernels {
   /* sum = A x and dot += A' gathered, for `columns` columns of ld numbers, padded as a panel's. */
   void (*block)(const double *a, int ld, int columns, const double *x, const double *gathered,
                 double *sum, double *dot);
+  /* lines[i] -= sum of part[i][l] rows[l] over l < inner, for `count` lines: all by rows, `length`
+   * numbers of which are rounded up to a multiple of PANEL_PAD. */
+  void (*subtract)(double *lines, int ld, int count, int length, const double *part, int ld_part,
+                   int inner, const double *rows, int ld_rows);
   const char *name;
 } cholesky_kernels;
 

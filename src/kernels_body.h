@@ -347,6 +347,17 @@ TARGET static void NAME(multiply)(const double *a, int ld, int columns, const do
   for (; i < ld; i += WIDTH) NAME(multiply_rows)(a + i, (size_t)ld, columns, x, y + i, 1);
 }
 
+TARGET static void NAME(subtract)(double *lines, int ld, int count, int length, const double *part,
+                                  int ld_part, int inner, const double *rows, int ld_rows) {
+  for (; count > 0; count--, lines += ld, part += ld_part)
+    for (int e = 0; e < length; e += WIDTH) {
+      VEC sum = LOAD_ANYWHERE(lines + e);
+      for (int l = 0; l < inner; l++)
+        sum = FNMA(SPREAD(part + l), LOAD_ANYWHERE(rows + l * ld_rows + e), sum);
+      STORE_ANYWHERE(lines + e, sum);
+    }
+}
+
 INLINE void NAME(block_columns)(const double *a, size_t ld, const double *x, const double *gathered,
                                 double *sum, double *dot, const int columns) {
   VEC xj[4], part[4];
