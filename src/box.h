@@ -33,11 +33,12 @@ typedef struct box_matrix {
   /* The same with the factor of the last call. */
   void (*solve)(box *p, double *v);
   /* With the factor L L' of the last call: L^-1 of a vector with few elements as a trail (at: which
-   * of the kept rows they are, kept_at tells); the product of two trails; and v <- L^-T of the sum
-   * of parts of trails.  begin: before the first of them.  0 if out of memory. */
+   * of the kept rows they are, kept_at tells); the products of all of `count` trails, those of i and
+   * k <= i in table[k * ld + i]; and v <- L^-T of the sum of parts of trails.  begin: before the
+   * first of them.  0 if out of memory. */
   int (*begin_trails)(box *p);
   int (*make_trail)(box *p, int count, const int *at, const double *values, trail *to);
-  double (*trail_product)(const box *p, const trail *a, const trail *b);
+  int (*trail_products)(const box *p, int count, const trail *trails, double *table, size_t ld);
   void (*add_trails)(box *p, int count, const trail *trails, const double *parts, double *v);
   /* The elements of column i that may not be zero: how many at most, and their rows and values. */
   int (*column_length)(const box *p, int i);

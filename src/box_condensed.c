@@ -72,8 +72,9 @@ static int condensed_make_trail(box *p, int count, const int *at, const double *
   return lcplug_trail_make(&p->maker, elements, p->trail_place, p->trail_value, to);
 }
 
-static double condensed_trail_product(const box *p, const trail *a, const trail *b) {
-  return lcplug_trail_product(&p->condensed->factor, a, b);
+static int condensed_trail_products(const box *p, int count, const trail *trails, double *table,
+                                    size_t ld) {
+  return lcplug_trail_products(&p->maker, count, trails, table, ld);
 }
 
 static void condensed_add_trails(box *p, int count, const trail *trails, const double *parts,
@@ -89,7 +90,7 @@ static void condensed_add_trails(box *p, int count, const trail *trails, const d
 
 static const box_matrix condensed_matrix = {
     lcplug_box_sparse_apply, condensed_factor_and_solve,      condensed_solve,
-    condensed_begin_trails,  condensed_make_trail,            condensed_trail_product,
+    condensed_begin_trails,  condensed_make_trail,            condensed_trail_products,
     condensed_add_trails,    lcplug_box_sparse_column_length, lcplug_box_sparse_column};
 
 int lcplug_box_condense(box *p, condensed *q, lcplug_workspace *workspace) {

@@ -56,10 +56,23 @@ static int dense_make_trail(box *p, int count, const int *at, const double *valu
   return 1;
 }
 
-static double dense_trail_product(const box *p, const trail *a, const trail *b) {
-  double sum = 0.0;
-  for (int i = 0; i < p->kept_rows; i++) sum += a->value[i] * b->value[i];
-  return sum;
+/* The values are the rows below of a panel, one trail a row. */
+static int dense_trail_products(const box *p, int count, const trail *trails, double *table,
+                                size_t ld) {
+  size_t padded = (size_t)lcplug_panel_pad(count), length = (size_t)p->kept_rows;
+  workspace_mark mark = lcplug_mark(p->workspace);
+  double *rows = TAKE(p->workspace, double, length * padded + 1);
+  double *products = TAKE(p->workspace, double, padded * padded);
+  if (rows && products) {
+    for (size_t j = 0; j < length; j++)
+      for (size_t t = 0; t < padded; t++)
+        rows[j * padded + t] = t < (size_t)count ? trails[t].value[j] : 0.0;
+    p->kernels->schur(rows, (int)padded, p->kept_rows, count, products, 0);
+    for (size_t k = 0; k < (size_t)count; k++)
+      for (size_t i = k; i < (size_t)count; i++) table[k * ld + i] = -products[k * padded + i];
+  }
+  lcplug_release(p->workspace, mark);
+  return rows && products;
 }
 
 static void dense_add_trails(box *p, int count, const trail *trails, const double *parts,
@@ -82,7 +95,7 @@ static int dense_column(const box *p, int i, int *rows, double *values) {
 
 static const box_matrix dense_matrix = {
     dense_apply,        dense_factor_and_solve, dense_solve,
-    dense_begin_trails, dense_make_trail,       dense_trail_product,
+    dense_begin_trails, dense_make_trail,       dense_trail_products,
     dense_add_trails,   dense_column_length,    dense_column};
 
 /* Room for the factor, and the rows and columns themselves; a box of all rows uses them in

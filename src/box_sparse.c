@@ -95,8 +95,9 @@ static int sparse_make_trail(box *p, int count, const int *at, const double *val
   return lcplug_trail_make(&p->maker, count, at, values, to);
 }
 
-static double sparse_trail_product(const box *p, const trail *a, const trail *b) {
-  return lcplug_trail_product(p->factor, a, b);
+static int sparse_trail_products(const box *p, int count, const trail *trails, double *table,
+                                 size_t ld) {
+  return lcplug_trail_products(&p->maker, count, trails, table, ld);
 }
 
 static void sparse_add_trails(box *p, int count, const trail *trails, const double *parts,
@@ -126,7 +127,7 @@ int lcplug_box_sparse_column(const box *p, int i, int *rows, double *values) {
 
 static const box_matrix sparse_matrix = {
     lcplug_box_sparse_apply,        sparse_factor_and_solve, sparse_solve,
-    sparse_begin_trails, sparse_make_trail,       sparse_trail_product,
+    sparse_begin_trails, sparse_make_trail,       sparse_trail_products,
     sparse_add_trails,   lcplug_box_sparse_column_length,    lcplug_box_sparse_column};
 
 /* The product of the box's rows, and what tells the factor which of them to keep. */

@@ -7,7 +7,7 @@
  *
  * With A_FF = L L' these are products of trails, L^-1 e_r of a row r in F and L^-1 A_Fr of one in
  * N, each of which costs a small part of a solve (trail.h).  The table always starts from the first
- * guess again: a row that joins adds a line. */
+ * guess again; rows that join have it made anew. */
 #include "contested.h"
 
 #include <string.h>
@@ -21,7 +21,8 @@ typedef struct contest {
   int count, *row;             /* the contested rows */
   unsigned char *is_contested; /* row -> 1 or 0 */
   trail *trail;                /* of each of them */
-  double *table;               /* lower triangle; columns of `ld` numbers */
+  double *coupled;             /* A among those of N, else 0: lower triangle, columns of `ld` ... */
+  double *table;               /* ... numbers, as those of the table are */
   size_t ld;
   /* the first guess */
   double *x, *w;
@@ -35,8 +36,8 @@ typedef struct contest {
 static int take_arrays(contest *c) {
   lcplug_workspace *workspace = c->p->workspace;
   size_t rows = (size_t)c->p->rows;
-  c->ld = MOST_CONTESTED;
-  double *squares = TAKE(workspace, double, 2 * c->ld * c->ld);
+  c->ld = (size_t)lcplug_panel_pad(rows < MOST_CONTESTED ? (int)rows : MOST_CONTESTED);
+  double *squares = TAKE(workspace, double, 3 * c->ld * c->ld);
   double *lines = TAKE(workspace, double, 6 * c->ld);
   double *scratch = TAKE(workspace, double, PIVOTING_SCRATCH(c->ld));
   double *vectors = TAKE(workspace, double, 3 * (rows + PANEL_PAD));
@@ -44,12 +45,12 @@ static int take_arrays(contest *c) {
   c->row = TAKE(workspace, int, c->ld);
   c->trail = TAKE(workspace, trail, c->ld);
   if (!squares || !lines || !scratch || !vectors || !flags || !c->row || !c->trail) return 0;
-  c->table = squares;
+  c->table = squares, c->coupled = squares + c->ld * c->ld;
   c->lo = lines + 2 * c->ld, c->hi = lines + 3 * c->ld, c->parts = lines + 5 * c->ld;
   c->x = vectors, c->w = c->x + rows + PANEL_PAD, c->column = c->w + rows + PANEL_PAD;
   c->is_contested = flags, c->place = flags + rows;
   c->pivoting = (pivoting){.kernels = lcplug_kernels_best(),
-                           .table = squares + c->ld * c->ld,
+                           .table = squares + 2 * c->ld * c->ld,
                            .x = lines,
                            .w = lines + c->ld,
                            .lo = c->lo,
@@ -96,19 +97,28 @@ static int add_at_bound(contest *c, int i, double *line) {
 }
 
 static int add_row(contest *c, int i) {
-  double line[MOST_CONTESTED];
+  double line[MOST_CONTESTED] = {0.0};
   int own = c->count, inside = c->place[i] == INSIDE;
   c->row[own] = i;
   c->is_contested[i] = 1;
   if (!(inside ? add_inside(c, i) : add_at_bound(c, i, line))) return 0;
   for (int k = 0; k <= own; k++) {
-    int both = inside + (c->place[c->row[k]] == INSIDE);
-    double product = c->p->matrix->trail_product(c->p, &c->trail[own], &c->trail[k]);
-    c->table[(size_t)k * c->ld + (size_t)own] = both == 2   ? -product
-                                                : both == 1 ? product
-                                                            : line[k] - product;
+    int both = !inside && c->place[c->row[k]] != INSIDE;
+    c->coupled[(size_t)k * c->ld + (size_t)own] = both ? line[k] : 0.0;
   }
   c->count++;
+  return 1;
+}
+
+/* The table of the first guess, for all rows that are contested by now. */
+static int make_table(contest *c) {
+  if (!c->p->matrix->trail_products(c->p, c->count, c->trail, c->table, c->ld)) return 0;
+  for (int k = 0; k < c->count; k++) {
+    double *column = c->table + (size_t)k * c->ld, *coupled = c->coupled + (size_t)k * c->ld;
+    int inside = c->place[c->row[k]] == INSIDE;
+    for (int i = k; i < c->count; i++)
+      if (inside == (c->place[c->row[i]] == INSIDE)) column[i] = coupled[i] - column[i];
+  }
   return 1;
 }
 
@@ -131,6 +141,7 @@ static int add_misplaced(contest *c) {
 
 static int solve_table(contest *c) {
   pivoting *t = &c->pivoting;
+  if (!make_table(c)) return 0;
   t->rows = c->count;
   t->ld = lcplug_panel_pad(c->count);
   for (int k = 0; k < c->count; k++)

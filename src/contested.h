@@ -10,7 +10,7 @@
 #include "box.h"
 
 /* More are too many: an interior point is cheaper then. */
-enum { MOST_CONTESTED = 64 };
+enum { MOST_CONTESTED = 192 };
 
 /* On entry the factor, x and w of the box belong to its places.  1: all rows are in the places that
  * are left in p->place, as far as this x and w can tell.  0: not so few rows are contested, a pivot

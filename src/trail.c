@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "four.h"
-
 int lcplug_trail_begin(trail_maker *m, const cholesky *c, lcplug_workspace *workspace) {
   *m = (trail_maker){.c = c, .workspace = workspace};
   m->y = TAKE(workspace, double, c->kept + 1);
@@ -80,26 +78,70 @@ int lcplug_trail_make(trail_maker *m, int count, const int *place, const double 
   return room;
 }
 
-static double product(const double *a, const double *b, int length) {
-  four sum = {0.0, 0.0, 0.0, 0.0};
-  double rest = 0.0;
-  int i = 0;
-  for (; i + 4 <= length; i += 4) sum += four_at(a + i) * four_at(b + i);
-  for (; i < length; i++) rest += a[i] * b[i];
-  return four_sum(sum) + rest;
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* Who passes a supernode: the trails, ascending, and their values there. */
+typedef struct passing {
+  int trail;
+  const double *value;
+} passing;
+
+/* Sorts all of them by supernodes, which begin at begin[k]. */
+static void list_passing(const cholesky *c, int count, const trail *trails, int *begin,
+                         passing *all) {
+  memset(begin, 0, (size_t)(c->supernodes + 2) * sizeof *begin);
+  for (int t = 0; t < count; t++)
+    for (int i = 0; i < trails[t].count; i++) begin[trails[t].supernode[i] + 2]++;
+  for (int k = 1; k <= c->supernodes; k++) begin[k + 1] += begin[k];
+  for (int t = 0; t < count; t++) {
+    const double *value = trails[t].value;
+    for (int i = 0; i < trails[t].count; i++) {
+      int k = trails[t].supernode[i];
+      all[begin[k + 1]++] = (passing){t, value};
+      value += c->now[k].pivots;
+    }
+  }
 }
 
-double lcplug_trail_product(const cholesky *c, const trail *a, const trail *b) {
-  const double *x = a->value, *y = b->value;
-  double sum = 0.0;
-  for (int i = 0, j = 0; i < a->count && j < b->count;) {
-    int k = a->supernode[i], l = b->supernode[j];
-    if (k == l) sum += product(x, y, c->now[k].pivots);
-    if (k <= l) x += c->now[k].pivots, i++;
-    if (l <= k) y += c->now[l].pivots, j++;
+/* Adds the products of those that pass a supernode.  Their values are the rows below of a panel. */
+static void add_products(const cholesky_kernels *kernels, const passing *those, int count,
+                         int pivots, double *rows, double *products, double *table, size_t ld) {
+  int padded = lcplug_panel_pad(count);
+  for (int p = 0; p < pivots; p++)
+    for (int i = 0; i < padded; i++)
+      rows[p * padded + i] = i < count ? those[i].value[p] : 0.0;
+  kernels->schur(rows, padded, pivots, count, products, 0);
+  for (int k = 0; k < count; k++, products += padded) {
+    double *column = table + (size_t)those[k].trail * ld;
+    for (int i = k; i < count; i++) column[those[i].trail] -= products[i];
   }
-  return sum;
 }
+
+int lcplug_trail_products(const trail_maker *m, int count, const trail *trails, double *table,
+                          size_t ld) {
+  const cholesky *c = m->c;
+  workspace_mark mark = lcplug_mark(m->workspace);
+  int total = 0, longest = 0, padded = lcplug_panel_pad(count);
+  for (int t = 0; t < count; t++) total += trails[t].count;
+  for (int k = 0; k < c->supernodes; k++)
+    longest = c->now[k].pivots > longest ? c->now[k].pivots : longest;
+  int *begin = TAKE(m->workspace, int, c->supernodes + 2);
+  passing *all = TAKE(m->workspace, passing, total + 1);
+  double *rows = TAKE(m->workspace, double, (size_t)longest * (size_t)padded);
+  double *products = TAKE(m->workspace, double, (size_t)padded * (size_t)padded);
+  int room = begin && all && rows && products;
+  for (int k = 0; k < count; k++)
+    memset(table + (size_t)k * ld, 0, (size_t)count * sizeof *table);
+  if (room) list_passing(c, count, trails, begin, all);
+  for (int k = 0; k < c->supernodes && room; k++)
+    if (begin[k + 1] > begin[k])
+      add_products(c->kernels, all + begin[k], begin[k + 1] - begin[k], c->now[k].pivots, rows,
+                   products, table, ld);
+  lcplug_release(m->workspace, mark);
+  return room;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 void lcplug_trail_add(const cholesky *c, const trail *t, double part, double *y) {
   const double *value = t->value;

@@ -28,7 +28,9 @@ int lcplug_trail_begin(trail_maker *m, const cholesky *c, lcplug_workspace *work
 /* The trail of `count` elements at places among the kept rows.  0 if out of memory. */
 int lcplug_trail_make(trail_maker *m, int count, const int *place, const double *value, trail *to);
 
-double lcplug_trail_product(const cholesky *c, const trail *a, const trail *b);
+/* All their products, those of trails i and k <= i in table[k * ld + i].  0 if out of memory. */
+int lcplug_trail_products(const trail_maker *m, int count, const trail *trails, double *table,
+                          size_t ld);
 
 /* y += part * trail; y by place. */
 void lcplug_trail_add(const cholesky *c, const trail *t, double part, double *y);
