@@ -33,9 +33,9 @@ typedef struct box_matrix {
   /* The same with the factor of the last call. */
   void (*solve)(box *p, double *v);
   /* With the factor L L' of the last call: L^-1 of a vector with few elements as a trail (at: which
-   * of the kept rows they are, kept_at tells); the products of all of `count` trails, those of i and
-   * k <= i in table[k * ld + i]; and v <- L^-T of the sum of parts of trails.  begin: before the
-   * first of them.  0 if out of memory. */
+   * of the kept rows they are, kept_at tells); the products of all of `count` trails, those of i
+   * and k <= i in table[k * ld + i]; and v <- L^-T of the sum of parts of trails.  begin: before
+   * the first of them.  0 if out of memory. */
   int (*begin_trails)(box *p);
   int (*make_trail)(box *p, int count, const int *at, const double *values, trail *to);
   int (*trail_products)(const box *p, int count, const trail *trails, double *table, size_t ld);
@@ -92,7 +92,7 @@ typedef struct box_source {
   double *dense; /* full symmetric, columns of ld numbers */
   size_t ld;
   const lower_triangle *lower;
-  cholesky *factor; /* of all rows; kept in the workspace as long as the pattern stays */
+  cholesky *factor;     /* of all rows; kept in the workspace as long as the pattern stays */
   condensed *condensed; /* NULL: not worth it */
 } box_source;
 

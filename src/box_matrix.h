@@ -1,5 +1,5 @@
-/* box_matrix.h - what the matrices of boxes are made of: dense, sparse and condensed ones.  For those
- * and for box.c, which chooses between them. */
+/* box_matrix.h - what the matrices of boxes are made of: dense, sparse and condensed ones.  For
+ * those and for box.c, which chooses between them. */
 #ifndef LCPLUG_BOX_MATRIX_H
 #define LCPLUG_BOX_MATRIX_H
 

@@ -158,6 +158,16 @@ const double *lcplug_fronts_assembled(cholesky *c) {
   return c->assembled;
 }
 
+int lcplug_cholesky_supernode(const cholesky *c, int place) {
+  int low = 0, high = c->supernodes; /* the first row of low is at the place or before it */
+  while (high - low > 1) {
+    int middle = (low + high) / 2;
+    if (c->now[middle].first <= place) low = middle;
+    else high = middle;
+  }
+  return low; /* the last of those that begin here: the ones before it have no pivots left */
+}
+
 static int cluster_of(const cholesky *c, int place) {
   int low = 0, high = c->clusters; /* cluster_first[low] <= place < cluster_first[high] */
   while (high - low > 1) {

@@ -138,6 +138,9 @@ void lcplug_cholesky_solve(const cholesky *c, double *x);
 
 double lcplug_cholesky_diagonal(const cholesky *c, int place);
 
+/* The supernode that has the row at a place, among the chosen ones, as a pivot. */
+int lcplug_cholesky_supernode(const cholesky *c, int place);
+
 /* Column `place` of A, all rows: at most how many elements, and their places and values. */
 int lcplug_cholesky_column_length(const cholesky *c, int place);
 int lcplug_cholesky_column(const cholesky *c, int place, int *places, double *values);

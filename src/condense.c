@@ -15,6 +15,8 @@ static const double LARGE_PART = 0.125;
 /* In multiplications and additions, for each row: what it takes to condense, and what each
  * factorization takes beside its arithmetic.  Of that no less than this part is left. */
 static const double TO_CONDENSE = 4000.0, EACH_TIME = 3000.0, LEFT_AT_BEST = 0.15;
+/* Of the factor: no more is in the squares of clusters, which are kept a few times. */
+static const double MOST_SQUARES = 0.25;
 /* In units of the diagonals: what of A is rounding error. */
 static const double ROUNDING = 1e-13;
 /* A row of J makes way for one of K that is so much freer, |T|^2 included. */
@@ -22,23 +24,26 @@ static const double FREER = 16.0;
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-/* A cluster's rank is that of what it has to do with a few rows of one neighbour.  Whether all others
- * agree is seen from one product: y = A v, for a v that has nothing in common with A, and without
- * the clusters' own squares, must have y_K = T y_J.  (A T that is wrong all the same costs time, but
- * no digit of an answer: those are judged by A itself.) */
+/* A cluster's rank is that of what it has to do with a few rows of one neighbour.  Whether all
+ * others agree is seen from one product: y = A v, for a v that has nothing in common with A, and
+ * without the clusters' own squares, must have y_K = T y_J.  (A T that is wrong all the same costs
+ * time, but no digit of an answer: those are judged by A itself.) */
 typedef struct finder {
   const cholesky *c;
   double *root; /* place -> 1 / sqrt(A_ii) */
   double *y;    /* place -> the product */
-  double *line; /* of each row: what it has to do with the neighbour, in units of the diagonals, ... */
-  double *part; /* ... and its parts along the rows that came before it, rows of `most` numbers */
-  double *left; /* ... and the square of what is left of it */
-  int most;     /* rows of the largest cluster */
+  /* Of each row of a cluster: what it has to do with the neighbour, in units of the diagonals; its
+   * parts along the rows that came before it, `most` numbers to a row; and the square of what is
+   * left of it. */
+  double *line, *part, *left;
+  int most; /* rows of the largest cluster */
 } finder;
 
-enum { LINE = 12 }; /* of them are used: ENOUGH_ROWS, and zeros */
+enum { LINE = 12 }; /* ENOUGH_ROWS, and zeros */
 
-static int rows_of(const cholesky *c, int a) { return c->cluster_first[a + 1] - c->cluster_first[a]; }
+static int rows_of(const cholesky *c, int a) {
+  return c->cluster_first[a + 1] - c->cluster_first[a];
+}
 
 static condensed_block block_of(const cholesky *c, int a, int b, size_t at) {
   int first = a < b ? a : b;
@@ -222,11 +227,20 @@ static lcplug_error find_ranks(condensed *q, lcplug_workspace *workspace) {
 
 /* ---- the analysis ---------------------------------------------------------------------------- */
 
+/* The columns of the first row of cluster a that are of others: one for each earlier neighbour. */
+static size_t list_neighbours(const cholesky *c, int a, int *column) {
+  size_t count = 0;
+  for (int e = c->neighbour_begin[a]; e < c->neighbour_begin[a + 1] && c->neighbour[e] < a; e++)
+    column[count++] = c->cluster_first[c->neighbour[e]];
+  return count;
+}
+
 /* The pattern of V' A V: a group for J and one for K of every cluster.  One element stands for the
  * block of two groups, which is all that the analysis looks at. */
 static lcplug_error analyze(condensed *q, int *count, lcplug_workspace *workspace) {
   const cholesky *c = q->whole;
-  size_t elements = (size_t)c->n + (size_t)c->neighbour_begin[c->clusters] + (size_t)c->clusters, at = 0;
+  size_t at = 0, elements = (size_t)c->n + (size_t)c->clusters;
+  elements += (size_t)c->neighbour_begin[c->clusters];
   lower_triangle pattern = {.n = c->n,
                             .begin = TAKE(workspace, size_t, c->n + 1),
                             .column = TAKE(workspace, int, elements),
@@ -241,9 +255,7 @@ static lcplug_error analyze(condensed *q, int *count, lcplug_workspace *workspac
     if (k->rank < k->rows) group_first[groups++] = k->first + k->rank;
     for (int s = 0; s < k->rows; s++) {
       pattern.begin[k->first + s] = at;
-      if (!s)
-        for (int e = c->neighbour_begin[a]; e < c->neighbour_begin[a + 1] && c->neighbour[e] < a; e++)
-          pattern.column[at++] = c->cluster_first[c->neighbour[e]];
+      if (!s) at += list_neighbours(c, a, pattern.column + at);
       if (s == k->rank) pattern.column[at++] = k->first;
       pattern.column[at++] = k->first + s;
     }
@@ -268,13 +280,7 @@ static int row_of_front(const supernode *s, int row) {
 
 /* Element (row, column) of the lower triangle in the panels, and how long a column is. */
 static size_t element_at(const cholesky *c, int row, int column, int *ld) {
-  int low = 0, high = c->supernodes;
-  while (high - low > 1) {
-    int middle = (low + high) / 2;
-    if (c->now[middle].first <= column) low = middle;
-    else high = middle;
-  }
-  const supernode *s = &c->now[low];
+  const supernode *s = &c->now[lcplug_cholesky_supernode(c, column)];
   *ld = lcplug_panel_ld(s->pivots, s->below);
   return s->panel + (size_t)(column - s->first) * (size_t)*ld + (size_t)row_of_front(s, row);
 }
@@ -332,11 +338,15 @@ static lcplug_error locate(condensed *q, lcplug_workspace *workspace) {
 
 static int may_be_worth_it(const cholesky *c, double factorizations) {
   int beyond = 0;
-  for (int a = 0; a < c->clusters; a++)
-    if (rows_of(c, a) >= FEWEST_ROWS) beyond += rows_of(c, a) - FEWEST_ROWS + 1;
-  double most = (1.0 - LEFT_AT_BEST) * c->all_flops - EACH_TIME * c->n;
+  double squares = 0.0, most = (1.0 - LEFT_AT_BEST) * c->all_flops - EACH_TIME * c->n;
+  for (int a = 0; a < c->clusters; a++) {
+    int rows = rows_of(c, a);
+    if (rows >= FEWEST_ROWS) beyond += rows - FEWEST_ROWS + 1;
+    squares += (double)rows * rows;
+  }
   if (isinf(factorizations)) return 1;
-  return beyond >= LARGE_PART * c->n && factorizations * most > TO_CONDENSE * c->n;
+  return beyond >= LARGE_PART * c->n && squares < MOST_SQUARES * (double)c->panels &&
+         factorizations * most > TO_CONDENSE * c->n;
 }
 
 lcplug_error lcplug_condense(condensed *q, const cholesky *whole, double factorizations,

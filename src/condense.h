@@ -2,8 +2,8 @@
  *
  * Four contacts between two boxes are twelve rows, but all that they can do to anybody else is a
  * force and a torque, six numbers.  So the rows K of a cluster are combinations of a few of its
- * rows, J, as everybody outside sees them: A_KN = T A_JN for the rows N of all other clusters.  With
- * the unknowns
+ * rows, J, as everybody outside sees them: A_KN = T A_JN for the rows N of all other clusters.
+ * With the unknowns
  *
  *     u = x_J + T' x_K  and  x_K,     x = V (u, x_K),     V = [ I  -T' ]
  *                                                             [ 0   I  ]
@@ -64,8 +64,8 @@ typedef struct condensed {
 } condensed;
 
 /* Finds what clusters have twice and analyzes the rest.  *worth_it: whether so many factorizations
- * (INFINITY: any) become faster by it; if it is 0 nothing else may be called.  whole: analyzed; its values stay what
- * they are as long as this is used. */
+ * (INFINITY: any) become faster by it; if it is 0 nothing else may be called.  whole: analyzed; its
+ * values stay what they are as long as this is used. */
 lcplug_error lcplug_condense(condensed *q, const cholesky *whole, double factorizations,
                              int *worth_it, lcplug_workspace *workspace);
 

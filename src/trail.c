@@ -13,17 +13,6 @@ int lcplug_trail_begin(trail_maker *m, const cholesky *c, lcplug_workspace *work
   return 1;
 }
 
-/* The supernode whose pivots have the row at a place. */
-static int supernode_at(const cholesky *c, int place) {
-  int low = 0, high = c->supernodes; /* the first row of low is at the place or before it */
-  while (high - low > 1) {
-    int middle = (low + high) / 2;
-    if (c->now[middle].first <= place) low = middle;
-    else high = middle;
-  }
-  return low; /* the last of those that begin here: the ones before it have no pivots left */
-}
-
 /* Marks the way from a supernode to the root; returns the lowest and the highest that are on it. */
 static void mark_way(trail_maker *m, int k, int *lowest, int *highest) {
   if (k < *lowest) *lowest = k;
@@ -62,7 +51,7 @@ int lcplug_trail_make(trail_maker *m, int count, const int *place, const double 
   int lowest = c->supernodes, highest = -1;
   for (int i = 0; i < count; i++) {
     m->y[place[i]] = value[i];
-    mark_way(m, supernode_at(c, place[i]), &lowest, &highest);
+    mark_way(m, lcplug_cholesky_supernode(c, place[i]), &lowest, &highest);
   }
   int room = take_trail(m, lowest, highest, to);
   double *next = to->value;

@@ -1,8 +1,8 @@
 /* test_condense.c - factors that leave out what clusters have twice solve the same systems.
  *
  * A x + E x = f is judged row by row in long double, with A as it was given: what the condensed
- * factor makes of it is its own business.  E holds rows as an interior point does, by numbers of all
- * sizes, and as active sets do, by 1e20. */
+ * factor makes of it is its own business.  E holds rows as an interior point does, by numbers of
+ * all sizes, and as active sets do, by 1e20. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -34,7 +34,8 @@ static void open_bench(bench *t, instance *problem) {
                                      workspace));
   ck_assert(!lcplug_model_build(&t->model, &t->layout, &t->op, STAGE_COULOMB, NULL, workspace));
   t->it = (iteration){.tol = 1e-10, .deadline = INFINITY, .residual = INFINITY, .x = problem->x};
-  ck_assert(!lcplug_path_begin(&t->path, &t->model, &t->lower, &t->factor, NULL, &t->it, workspace));
+  ck_assert(
+      !lcplug_path_begin(&t->path, &t->model, &t->lower, &t->factor, NULL, &t->it, workspace));
   t->path.smooth.exact = 1;
 }
 
