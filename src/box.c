@@ -11,9 +11,6 @@
 /* In units of the residual. */
 static const double NEGLIGIBLE = 1e-14;
 
-/* Of all rows: so many have to be in a box that takes the condensed factor, which has all. */
-static const double WORTH_CONDENSING = 0.5;
-
 static double clip(double value, double lo, double hi) {
   double raised = value < lo ? lo : value;
   return raised > hi ? hi : raised;
@@ -227,7 +224,8 @@ lcplug_error lcplug_box_cut(box *p, box_source *s, const double *lo, const doubl
   if (!(s->dense ? lcplug_box_cut_dense(p, s->dense, s->ld, p->rows == n, workspace)
                  : lcplug_box_cut_sparse(p, s, workspace)))
     return LCPLUG_ERROR_MEMORY;
-  if (s->condensed && p->rows >= WORTH_CONDENSING * n &&
+  /* The condensed factor has all rows, whether the box has them or not. */
+  if (s->condensed && lcplug_condensed_pays(s->condensed, p->factor->flops) &&
       !lcplug_box_condense(p, s->condensed, workspace))
     return LCPLUG_ERROR_MEMORY;
   if (forced) lcplug_box_source_apply(s, only_fixed, pushed);

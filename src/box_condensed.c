@@ -30,11 +30,12 @@ static void condensed_solve(box *p, double *v) {
 static void condensed_factor_and_solve(box *p, double *v) {
   condensed *q = p->condensed;
   lcplug_condensed_clear(q);
-  for (int i = 0; i < q->whole->n; i++) {
-    int k = p->row_of[i], row = q->whole->row_at[i];
-    double *extra = lcplug_condensed_element(q, row, row);
-    *extra = k >= 0 && p->keep[k] ? p->extra[k] : BOX_BLOCK * lcplug_cholesky_diagonal(q->whole, i);
-  }
+  for (condensed_cluster *c = q->cluster; c < q->cluster + q->clusters; c++)
+    for (int i = 0; i < c->rows; i++) {
+      int k = p->row_of[c->first + i], diagonal = i * (c->rows + 1);
+      int kept = k >= 0 && p->keep[k];
+      c->E[diagonal] = kept ? p->extra[k] : BOX_BLOCK * c->A[diagonal];
+    }
   lcplug_condensed_choose(q);
   lcplug_condensed_put(q, q->factor.assembled, NULL);
   lcplug_cholesky_factor(&q->factor, NULL);

@@ -178,12 +178,6 @@ static int cluster_of(const cholesky *c, int place) {
   return low;
 }
 
-double lcplug_cholesky_diagonal(const cholesky *c, int place) {
-  int a = cluster_of(c, place);
-  size_t step = (size_t)(c->place_begin[a + 1] - c->place_begin[a]) + 1;
-  return c->value[c->value_begin[a] + (size_t)(place - c->cluster_first[a]) * step];
-}
-
 int lcplug_cholesky_column_length(const cholesky *c, int place) {
   int a = cluster_of(c, place), length = c->cluster_first[a + 1] - c->cluster_first[a];
   for (int e = c->neighbour_begin[a]; e < c->neighbour_begin[a + 1]; e++)

@@ -136,8 +136,6 @@ void lcplug_cholesky_factor(cholesky *c, const double *extra);
 /* x <- (A_FF + diag(extra_F))^-1 x, c->kept elements. */
 void lcplug_cholesky_solve(const cholesky *c, double *x);
 
-double lcplug_cholesky_diagonal(const cholesky *c, int place);
-
 /* The supernode that has the row at a place, among the chosen ones, as a pivot. */
 int lcplug_cholesky_supernode(const cholesky *c, int place);
 

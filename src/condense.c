@@ -349,6 +349,10 @@ static int may_be_worth_it(const cholesky *c, double factorizations) {
          factorizations * most > TO_CONDENSE * c->n;
 }
 
+int lcplug_condensed_pays(const condensed *q, double flops) {
+  return q->forced || flops - q->factor.all_flops > EACH_TIME * q->factor.n;
+}
+
 lcplug_error lcplug_condense(condensed *q, const cholesky *whole, double factorizations,
                              int *worth_it, lcplug_workspace *workspace) {
   int groups = 0;
@@ -363,8 +367,8 @@ lcplug_error lcplug_condense(condensed *q, const cholesky *whole, double factori
   if (!error) error = analyze(q, &groups, workspace);
   /* Groups that became one cluster have no squares of their own any more. */
   if (error || q->factor.clusters != groups) return error;
-  *worth_it = isinf(factorizations) ||
-              whole->all_flops - q->factor.all_flops > EACH_TIME * whole->n;
+  q->forced = isinf(factorizations);
+  *worth_it = lcplug_condensed_pays(q, whole->all_flops);
   if (!*worth_it) return LCPLUG_OK;
   lcplug_cholesky_select(&q->factor, NULL);
   return locate(q, workspace);

@@ -58,6 +58,7 @@ typedef struct condensed {
   int *row_in;
   int pairs;
   condensed_pair *pair;
+  int forced;      /* whatever it costs */
   int loaded;      /* the factor's A has the present slots */
   double *square;  /* scratch: of the largest cluster, a few times */
   double *vector;
@@ -68,6 +69,9 @@ typedef struct condensed {
  * values stay what they are as long as this is used. */
 lcplug_error lcplug_condense(condensed *q, const cholesky *whole, double factorizations,
                              int *worth_it, lcplug_workspace *workspace);
+
+/* Whether it is faster than a factorization with so many multiplications and additions. */
+int lcplug_condensed_pays(const condensed *q, double flops);
 
 /* E = 0; then its elements, rows of the matrix that are of one cluster. */
 void lcplug_condensed_clear(condensed *q);
