@@ -331,7 +331,8 @@ static lcplug_error locate(condensed *q, lcplug_workspace *workspace) {
   largest += 2 * PANEL_PAD;
   q->square = TAKE(workspace, double, 2 * largest * largest);
   q->vector = TAKE(workspace, double, largest);
-  return q->square && q->vector ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
+  q->slots = TAKE(workspace, int, largest);
+  return q->square && q->vector && q->slots ? LCPLUG_OK : LCPLUG_ERROR_MEMORY;
 }
 
 static int may_be_worth_it(const cholesky *c, double factorizations) {

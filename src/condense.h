@@ -61,7 +61,8 @@ typedef struct condensed {
   int forced;      /* whatever it costs */
   int loaded;      /* the factor's A has the present slots */
   double *square;  /* scratch: of the largest cluster, a few times */
-  double *vector;
+  double *vector;  /* ... and one number for each of its rows */
+  int *slots;
 } condensed;
 
 /* Finds what clusters have twice and analyzes the rest.  *worth_it: whether so many factorizations

@@ -35,7 +35,7 @@ static void exchange(condensed_cluster *c, int j, int k) {
 static int choose_slots(condensed *q, condensed_cluster *c) {
   int rank = c->rank, lines = c->rows - rank, changed = 0;
   double *held = q->vector; /* by row; who is held by no more than A itself is free */
-  int *before = q->factor.position;
+  int *before = q->slots;
   memcpy(before, c->slot, (size_t)c->rows * sizeof *before);
   memcpy(c->slot, c->first_slot, (size_t)c->rows * sizeof *c->slot);
   memcpy(c->T, c->first_T, (size_t)(lines * rank) * sizeof *c->T);
