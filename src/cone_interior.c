@@ -11,6 +11,10 @@
  * less than this part is none. */
 static const double MOST_OF_IT = 0.9, A_LITTLE_MORE = 0.08, SHORT = 0.3, JAMMED = 0.05;
 static const double plain_targets[] = {0.3, 0.7};
+/* Gondzio's correctors: how much farther than the present step they look, where no more of them are
+ * called for, what one has to gain, and how many there may be. */
+static const double AHEAD = 0.3, LONG_ENOUGH = 0.9, WORTH_IT = 0.01;
+enum { CORRECTORS = 3 };
 /* In units of the first m: from here on nearly full steps go nearly all the way, and after a long
  * one Newton's method is asked for the rest; again when m has fallen so far.  Earlier some contact
  * is nearly always on the wrong side, which its first step, shorter than HALF, tells. */
@@ -31,9 +35,10 @@ static const double MORE = 3.0, LESS = 0.3, STUMBLES = 0.3, STRIDES = 0.7, STAND
  * no more drag than this he may be let go. */
 static const double LOWER = 0.1, AT_REST = 0.1, LET_GO = 1e-2;
 
-/* Others are asked to finish a few times: at a jam, when m has fallen so far since, or, if it is
- * small, after so many steps with a drag.  They start with this many times the rounding that
- * belongs to m. */
+/* Others are asked to finish a few times once m is small: at a jam, when m has fallen so far since,
+ * or after so many steps with a drag.  They start with this many times the rounding that belongs to
+ * m.  Earlier there is too much that may still jam: one try in eight had an end, after thirty
+ * steps. */
 static const double SINCE = 0.1, SMALL = 1e-6, ROUNDER = 10.0;
 enum { LONG = 25 };
 
@@ -45,8 +50,7 @@ enum { PATIENT_SETS = 570 };
 typedef struct interior {
   path *p;
   const model *m;
-  int pairs;
-  cone_pair *pair;
+  cone_pairs pairs;
   double *x, *Ax, *r, *dx;
   double *straight, *corrected; /* a step as it was before it was corrected, and after */
   double *fixed;     /* rows that may not move: what holds them; else 0 */
@@ -64,8 +68,6 @@ typedef struct interior {
   double tried;      /* m where Newton's method was, last */
 } interior;
 
-#define FOR_PAIRS(v, c) for (cone_pair *c = (v)->pair; c < (v)->pair + (v)->pairs; c++)
-
 /* ---- the start ------------------------------------------------------------------------------- */
 
 static int take_vectors(interior *v, lcplug_workspace *workspace) {
@@ -73,8 +75,7 @@ static int take_vectors(interior *v, lcplug_workspace *workspace) {
                         &v->straight, &v->corrected, &v->fixed};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     if (!(*vectors[i] = TAKE(workspace, double, v->m->n + PANEL_PAD))) return 0;
-  v->pair = TAKE(workspace, cone_pair, 2 * v->m->blocks);
-  return v->pair != NULL;
+  return lcplug_pairs_begin(&v->pairs, 2 * v->m->blocks, v->m->coulomb, workspace);
 }
 
 /* An interval: in its middle, or a force away from its only bound; every product is that of a
@@ -91,17 +92,15 @@ static void begin_interval(interior *v, const force_set *set, double force, doub
   const double bounds[] = {set->lo, set->hi}, signs[] = {1.0, -1.0};
   for (int i = 0; i < 2; i++) {
     if (isinf(bounds[i])) continue;
-    v->pair[v->pairs] = lcplug_pair_of_bound(set, signs[i], bounds[i]);
-    lcplug_pair_begin(&v->pair[v->pairs++], v->x, product / (signs[i] * (x - bounds[i])));
+    double z = product / (signs[i] * (x - bounds[i]));
+    lcplug_pairs_add_bound(&v->pairs, set, signs[i], bounds[i], v->x, z);
   }
 }
 
 /* A row within mu times the force of its normal: in the middle. */
 static void begin_coupled(interior *v, const force_set *set, double unit) {
-  for (double sign = 1.0; sign >= -1.0; sign -= 2.0) {
-    v->pair[v->pairs] = lcplug_pair_of_coupled(set, sign);
-    lcplug_pair_begin(&v->pair[v->pairs++], v->x, unit / set->mu[0]);
-  }
+  lcplug_pairs_add_coupled(&v->pairs, set, 1.0, v->x, unit / set->mu[0]);
+  lcplug_pairs_add_coupled(&v->pairs, set, -1.0, v->x, unit / set->mu[0]);
 }
 
 /* Velocities as large as the right side, and the forces that would make them. */
@@ -117,8 +116,7 @@ static void begin(interior *v) {
     if (set->rows == 1) continue;
     double mu = set->rows > 2 ? sqrt(set->mu[0] * set->mu[1]) : set->mu[0];
     v->x[set->first] = force;
-    v->pair[v->pairs] = lcplug_pair_of_cone(set);
-    lcplug_pair_begin(&v->pair[v->pairs++], v->x, unit * mu);
+    lcplug_pairs_add_cone(&v->pairs, set, v->x, unit * mu);
   }
   m->op->table->apply(m->op, v->x, v->Ax);
 }
@@ -139,27 +137,25 @@ int lcplug_may_go_inside(const path *p) {
 /* r and m. */
 static void look_around(interior *v) {
   const model *m = v->m;
-  double sum = 0.0;
+  const cone_pairs *q = &v->pairs;
   for (int i = 0; i < m->n; i++) v->r[i] = v->fixed[i] > 0.0 ? 0.0 : v->Ax[i] - m->b[i];
-  FOR_PAIRS(v, c) {
-    for (int i = 0; i < c->rows; i++)
-      v->r[c->first + i] -= lcplug_pair_velocity(c, i, m->coulomb);
-    sum += lcplug_pair_product(c, 0.0);
-  }
-  v->mean = sum / v->pairs;
+  v->mean = q->do_to->take_velocities(q->quad, q->quads, q->exact, v->r) / q->count;
   v->missing = 0.0;
   for (int i = 0; i < m->n; i++) v->missing = fmax(v->missing, fabs(v->r[i]) / m->unit);
 }
 
 static void factor(interior *v) {
   path *p = v->p;
+  const cone_pairs *q = &v->pairs;
   double elements[SET_MOST_ROWS * SET_MOST_ROWS];
   lcplug_lu_load(&p->matrix, p->symmetric && p->smooth.symmetric && !v->m->coulomb);
-  FOR_PAIRS(v, c) {
-    lcplug_pair_scale(c, v->m->coulomb);
-    lcplug_pair_block(c, elements);
-    lcplug_lu_add_block(&p->matrix, c->first, c->rows, elements);
-    if (c->share > 0.0) lcplug_lu_add(&p->matrix, c->first, c->normal, lcplug_pair_coupling(c));
+  q->do_to->scale(q->quad, q->quads, q->exact);
+  for (int k = 0; k < q->count; k++) {
+    const pair_rows at = lcplug_pair_rows(q, k);
+    lcplug_pair_block(q, k, elements);
+    lcplug_lu_add_block(&p->matrix, at.first, at.rows, elements);
+    if (at.normal != at.first)
+      lcplug_lu_add(&p->matrix, at.first, at.normal, lcplug_pair_coupling(q, k));
   }
   lcplug_lu_add_diagonal(&p->matrix, fmax(TRACE, v->drag), p->diagonal);
   lcplug_lu_add_diagonal(&p->matrix, 1.0, v->fixed);
@@ -170,17 +166,17 @@ static void factor(interior *v) {
 
 /* What y o z = target e asks for, on the right side. */
 static void wish(interior *v, double target, int second_order) {
+  const cone_pairs *q = &v->pairs;
   for (int i = 0; i < v->m->n; i++) v->dx[i] = -v->r[i];
-  FOR_PAIRS(v, c) lcplug_pair_wish(c, target, second_order, v->dx);
+  q->do_to->wish(q->quad, q->quads, target, second_order, v->dx);
 }
 
 /* How far dx may go, 0 if it is no step. */
 static double reach(interior *v) {
-  double most = INFINITY, sum = 0.0;
+  const cone_pairs *q = &v->pairs;
+  double sum = 0.0;
   for (int i = 0; i < v->m->n; i++) sum += v->dx[i];
-  if (!isfinite(sum)) return 0.0;
-  FOR_PAIRS(v, c) most = fmin(most, lcplug_pair_spread(c, v->dx));
-  return most;
+  return isfinite(sum) ? q->do_to->spread(q->quad, q->quads, v->dx) : 0.0;
 }
 
 /* The step towards y o z = target e; returns how far it may go, 0 if it is none. */
@@ -194,19 +190,44 @@ static void move(interior *v) {
   const model *m = v->m;
   for (int i = 0; i < m->n; i++) v->x[i] += v->step * v->dx[i];
   m->op->table->apply(m->op, v->x, v->Ax);
-  FOR_PAIRS(v, c) lcplug_pair_move(c, v->step);
+  v->pairs.do_to->move(v->pairs.quad, v->pairs.quads, v->step);
+}
+
+/* Goes back to a step that was left for another one. */
+static double return_to_step(interior *v, const double *dx, double target, int second_order) {
+  wish(v, target, second_order);
+  memcpy(v->dx, dx, (size_t)v->m->n * sizeof *v->dx);
+  return reach(v);
 }
 
 /* Mehrotra's target: what the step to m = 0 leaves of m, cubed. */
 static double predict(interior *v) {
-  double part = v->straight_step = fmin(1.0, find_step(v, 0.0, 0)), after = 0.0;
+  const cone_pairs *q = &v->pairs;
+  v->straight_step = fmin(1.0, find_step(v, 0.0, 0));
   memcpy(v->straight, v->dx, (size_t)v->m->n * sizeof *v->dx);
-  FOR_PAIRS(v, c) {
-    after += lcplug_pair_product(c, part) / v->pairs;
-    lcplug_pair_second_order(c);
-  }
+  double after = q->do_to->product(q->quad, q->quads, v->straight_step) / q->count;
+  q->do_to->set_second_order(q->quad, q->quads);
   double ratio = fmin(fmax(after / v->mean, 0.0), 1.0);
   return ratio * ratio * ratio;
+}
+
+/* Gondzio's correctors, for a corrected step that is in dx and may go so far: a solve costs a tenth of
+ * a factorization, and pairs that are in balance make the next steps longer, too.  Returns how far
+ * it may go with them. */
+static double correct_again(interior *v, double target, double most, double long_enough) {
+  cone_pairs *q = &v->pairs;
+  for (int k = 0; k < CORRECTORS && most > 0.0 && most < long_enough; k++) {
+    memcpy(v->corrected, v->dx, (size_t)v->m->n * sizeof *v->dx);
+    lcplug_pairs_keep_second(q);
+    q->do_to->balance(q->quad, q->quads, target, fmin(1.0, most + AHEAD));
+    double better = find_step(v, target, 1);
+    if (better < most + WORTH_IT) {
+      lcplug_pairs_restore_second(q);
+      return return_to_step(v, v->corrected, target, 1);
+    }
+    most = better;
+  }
+  return most;
 }
 
 /* A plain step is between the one to m = 0 and the one, in `centering`, that keeps m. */
@@ -232,14 +253,13 @@ static double choose_step(interior *v, double target, double most) {
   }
   if (best < JAMMED) return 0.0;
   if (plain > 0.0) return take_plain_step(v, centering, plain);
-  wish(v, target * v->mean, 1);
-  memcpy(v->dx, v->corrected, bytes);
-  return reach(v);
+  return return_to_step(v, v->corrected, target * v->mean, 1);
 }
 
 /* A step of the method; returns how far it may go, 0 if the path ends here. */
 static double find_mehrotra_step(interior *v) {
   double target = predict(v), most = find_step(v, target * v->mean, 1);
+  most = correct_again(v, target * v->mean, most, LONG_ENOUGH);
   return most >= SHORT || most == 0.0 ? most : choose_step(v, target, most);
 }
 
@@ -282,6 +302,8 @@ static int end_quickly(interior *v) {
   return 0;
 }
 
+static int is_small(const interior *v) { return v->mean < SMALL * v->first; }
+
 static int ask_to_finish(interior *v) {
   if (v->finishes-- <= 0) return 0;
   leave_to_path(v, ROUNDER);
@@ -308,19 +330,15 @@ static int is_at_rest(const interior *v) {
          v->missing <= AT_REST * sqrt(v->mean / v->first);
 }
 
-/* Once dy and dz are known, so is what they do together: the corrected step, if it is longer.  That
- * pays where many bodies let go. */
+/* Once dy and dz are known, so is what they do together: the corrected step, if it is longer. */
 static double find_relaxing_step(interior *v, double target) {
   size_t bytes = (size_t)v->m->n * sizeof *v->dx;
   double plain = find_step(v, target, 0);
-  if (plain >= 1.0 || plain == 0.0 || !v->patient) return plain;
+  if (plain >= 1.0 || plain == 0.0) return plain;
   memcpy(v->straight, v->dx, bytes);
-  FOR_PAIRS(v, c) lcplug_pair_second_order(c);
-  double corrected = find_step(v, target, 1);
-  if (corrected > plain) return corrected;
-  wish(v, target, 0);
-  memcpy(v->dx, v->straight, bytes);
-  return reach(v);
+  v->pairs.do_to->set_second_order(v->pairs.quad, v->pairs.quads);
+  double corrected = correct_again(v, target, find_step(v, target, 1), 1.0);
+  return corrected > plain ? corrected : return_to_step(v, v->straight, target, 0);
 }
 
 /* A step of implicit Euler, and the drag of the next one; 0 if there is no way. */
@@ -352,7 +370,7 @@ static int advance(interior *v, int *over) {
     move(v);
     return 1;
   }
-  if (v->mean < SINCE * v->asked && ask_to_finish(v)) *over = 1;
+  if (is_small(v) && v->mean < SINCE * v->asked && ask_to_finish(v)) *over = 1;
   begin_to_relax(v);
   return 1;
 }
@@ -371,7 +389,7 @@ int lcplug_cone_interior(path *p, cone_finish *finish, lcplug_workspace *workspa
   v.asked = v.tried = INFINITY;
   if (!take_vectors(&v, workspace)) return 0;
   begin(&v);
-  if (!v.pairs) return 0;
+  if (!v.pairs.count) return 0;
   for (int step = 0; step < steps; step++) {
     look_around(&v);
     if (!step) v.first = v.mean;
@@ -384,7 +402,7 @@ int lcplug_cone_interior(path *p, cone_finish *finish, lcplug_workspace *workspa
     if (v.relaxing && is_at_rest(&v)) end_to_relax(&v);
     if (v.relaxing > LONG) {
       v.relaxing = 1;
-      if (v.mean < SMALL * v.first && ask_to_finish(&v)) return 1;
+      if (is_small(&v) && ask_to_finish(&v)) return 1;
     }
     factor(&v);
     int found = advance(&v, &over);

@@ -1,7 +1,7 @@
-/* cone_pair.h - a force and the velocity that it holds back, both inside a cone.
+/* cone_pair.h - forces and the velocities that they hold back, both inside a cone.
  *
- * Of one contact, with g = (1, 1/mu_1, 1/mu_2), or of one bound of a row, where only the first
- * element counts, and which may follow the force of a normal, as those of pyramids do:
+ * A pair is that of one contact, with g = (1, 1/mu_1, 1/mu_2), or of one bound of a row, where only
+ * the first element counts, and which may follow the force of a normal, as those of pyramids do:
  *
  *     y = g x,     z = w / g,  its first element De Saxce's w_n + |z_t| for exact Coulomb friction
  *
@@ -15,62 +15,99 @@
  * With exact Coulomb friction w is a plain function of z, w_n = z_0 - |z_t|: its derivative takes
  * the tangential rows of H from the first one.  That difference, and v_0 - |v_t| of y and z, drown
  * in rounding where a contact slides; so each such gap is a number of its own, and formulas that
- * do not subtract are used for the rest. */
+ * do not subtract are used for the rest.
+ *
+ * Pairs are kept and worked on four at a time: a step looks at all of them a dozen times, and one by
+ * one that took a quarter of its time. */
 #ifndef LCPLUG_CONE_PAIR_H
 #define LCPLUG_CONE_PAIR_H
 
+#include "four.h"
 #include "sets.h"
+#include "workspace.h"
+
+enum { PAIRS_AT_ONCE = 4 };
 
 typedef struct inside {
-  double v[3], gap; /* gap = v_0 - |v_t| > 0 */
+  four v[3], gap; /* gap = v_0 - |v_t| > 0 */
 } inside;
 
-typedef struct cone_pair {
-  int first, rows; /* of the problem */
-  double sign, bound; /* y_0 = sign (x_n - bound), ... */
-  int normal;         /* ... and of a bound that follows another row, share x_normal more */
-  double share;
-  double g[3];     /* 0 in rows that there are not */
+/* Four pairs; where there are fewer, the others have no rows, y = z = e and no step. */
+typedef struct pair_quad {
+  int row[3][PAIRS_AT_ONCE]; /* of the problem; the first one again where there is none */
+  int rows[PAIRS_AT_ONCE], normal[PAIRS_AT_ONCE];
+  four there, alone;   /* 1 or 0: there is such a pair; it has one row */
+  four sign, bound;    /* y_0 = sign (x_n - bound), ... */
+  four share;          /* ... and of a bound that follows another row, share x_normal more */
+  four g[3];           /* 0 in rows that there are not */
   inside y, z;
   /* H = (2 u u^T - diag(1, -1, -1)) / eta^2, u = (turn_0, -turn_t) */
-  double turn[3], eta, det; /* det: the root of both determinants' product */
-  double middle[3];         /* what y and z are, scaled by H^1/2 and its inverse */
-  int slides;               /* the slip's direction counts: exact friction, z_t not 0 */
-  double slip[2];           /* z_t / |z_t| */
-  double lean, across;      /* u_0 - slip u_t, and u_t across the slip */
-  double edge;              /* y_0 + slip y_t */
-  double t[3], t_slip;      /* t, and its first element less slip t_t */
-  double second[3];         /* of t: what dy and dz do together */
-  double dy[3], dz[3], dy_gap, dz_gap;
-} cone_pair;
+  four turn[3], in_eta, det; /* 1 / eta; det: the root of both determinants' product */
+  four middle[3];      /* what y and z are, scaled by H^1/2 and its inverse */
+  four slides;         /* not 0: the slip's direction counts, exact friction and z_t not 0 */
+  four slip[2];        /* z_t / |z_t| */
+  four slip_row[3];    /* the first row of H less slip times the others */
+  four edge;           /* y_0 + slip y_t */
+  four t[3], t_slip;   /* t, and its first element less slip t_t */
+  four second[3];      /* of t: what dy and dz do together ... */
+  four second_kept[3]; /* ... and before it was last changed */
+  four dy[3], dz[3], dy_gap, dz_gap;
+  four E[9];           /* dw/dx */
+} pair_quad;
 
-/* A cone, or the bound of an interval that is below (sign 1) or above it (-1). */
-cone_pair lcplug_pair_of_cone(const force_set *set);
-cone_pair lcplug_pair_of_bound(const force_set *set, double sign, double bound);
-/* The bound -mu x_normal (sign 1) or mu x_normal (-1) of a coupled row, x_normal >= 0. */
-cone_pair lcplug_pair_of_coupled(const force_set *set, double sign);
+/* What is done with all of them, for one instruction set; vectors have an element for every row. */
+typedef struct pair_kernels {
+  /* Takes w off r; returns the sum of y . z. */
+  double (*take_velocities)(const pair_quad *q, int quads, int exact, double *r);
+  /* H at this y and z, and E. */
+  void (*scale)(pair_quad *q, int quads, int exact);
+  /* t for y o z = target e; adds what follows for w to `right`.  second_order: as `second` says. */
+  void (*wish)(pair_quad *q, int quads, double target, int second_order, double *right);
+  /* dy and dz of dx; returns how far they may go. */
+  double (*spread)(pair_quad *q, int quads, const double *dx);
+  /* The sum of y . z, a part of the step ahead. */
+  double (*product)(const pair_quad *q, int quads, double step);
+  void (*set_second_order)(pair_quad *q, int quads);
+  /* Gondzio's corrector: adds to `second` what brings both eigenvalues of y o z, so far ahead, back to
+   * within a factor of ten of the target. */
+  void (*balance)(pair_quad *q, int quads, double target, double ahead);
+  void (*move)(pair_quad *q, int quads, double step);
+} pair_kernels;
 
-/* y from x (all rows), which is inside; z on its axis. */
-void lcplug_pair_begin(cone_pair *c, const double *x, double z);
+/* The best table for this processor, and the one for any; both give the same bits. */
+const pair_kernels *lcplug_pair_kernels(void);
+const pair_kernels *lcplug_pair_kernels_portable(void);
 
-/* w of row i of the pair. */
-double lcplug_pair_velocity(const cone_pair *c, int i, int exact);
+typedef struct cone_pairs {
+  int count, quads, most;
+  pair_quad *quad;
+  const pair_kernels *do_to;
+  int exact; /* Coulomb friction */
+} cone_pairs;
 
-/* y . z, a part of the step ahead. */
-double lcplug_pair_product(const cone_pair *c, double step);
+/* None yet; room for so many. */
+int lcplug_pairs_begin(cone_pairs *p, int most, int exact, lcplug_workspace *workspace);
 
-/* H at this y and z; its block of dw/dx, row-major; and what of it is in the normal's column. */
-void lcplug_pair_scale(cone_pair *c, int exact);
-void lcplug_pair_block(const cone_pair *c, double *elements);
-double lcplug_pair_coupling(const cone_pair *c);
+/* One more: of a cone, of the bound of an interval that is below (sign 1) or above it (-1), or of
+ * the bound -mu x_normal (sign 1) or mu x_normal (-1) of a coupled row, x_normal >= 0.  y from x
+ * (all rows), which is inside; z on its axis. */
+void lcplug_pairs_add_cone(cone_pairs *p, const force_set *set, const double *x, double z);
+void lcplug_pairs_add_bound(cone_pairs *p, const force_set *set, double sign, double bound,
+                            const double *x, double z);
+void lcplug_pairs_add_coupled(cone_pairs *p, const force_set *set, double sign, const double *x,
+                              double z);
 
-/* t for y o z = target e; adds what follows for w to `right`.  second_order: as the last step
- * says. */
-void lcplug_pair_wish(cone_pair *c, double target, int second_order, double *right);
-void lcplug_pair_second_order(cone_pair *c);
+/* Pair k: where it is, its block of dw/dx, row-major, and what of it is in the normal's column, if
+ * that is another row.  After `scale`. */
+typedef struct pair_rows {
+  int first, rows, normal;
+} pair_rows;
+pair_rows lcplug_pair_rows(const cone_pairs *p, int k);
+void lcplug_pair_block(const cone_pairs *p, int k, double *elements);
+double lcplug_pair_coupling(const cone_pairs *p, int k);
 
-/* dy and dz of dx; returns how far they may go. */
-double lcplug_pair_spread(cone_pair *c, const double *dx);
-void lcplug_pair_move(cone_pair *c, double step);
+/* The correctors' part of t: keeps it, takes it back to what was kept. */
+void lcplug_pairs_keep_second(cone_pairs *p);
+void lcplug_pairs_restore_second(cone_pairs *p);
 
 #endif

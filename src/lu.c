@@ -229,7 +229,8 @@ double lcplug_lu_least_pivot(const lu *f, const double *unit) {
   double least = INFINITY;
   for (int p = 0; p < f->c->n; p++) {
     int row = f->condensed ? lcplug_condensed_row(f->condensed, p) : f->c->row_at[p];
-    double part = fabs(f->inverse[p]) * unit[row];
+    double inverse = f->symmetric ? f->inverse[p] * f->inverse[p] : fabs(f->inverse[p]);
+    double part = inverse * unit[row];
     least = fmin(least, part > 0.0 ? 1.0 / part : 0.0);
   }
   return least;

@@ -85,7 +85,7 @@ void lcplug_path_pull(path *p, const double *center, double part) {
 }
 
 int lcplug_path_is_singular(path *p) {
-  lcplug_lu_load(&p->matrix, 0);
+  lcplug_lu_load(&p->matrix, p->symmetric);
   lcplug_lu_add_diagonal(&p->matrix, TRACE, p->diagonal);
   lcplug_lu_factor(&p->matrix);
   p->it->factorizations++;

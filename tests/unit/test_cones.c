@@ -794,44 +794,76 @@ START_TEST(one_contact_slides_in_one_step) {
 }
 END_TEST
 
-/* A pair with y and z at random inside the cone, as near to its edge as a part says. */
-static cone_pair random_pair(rng *r, int rows, double part) {
-  force_set set = {.kind = SET_ELLIPSE, .rows = rows, .mu = {0.4, rows > 2 ? 0.7 : 0.4}};
-  cone_pair c = lcplug_pair_of_cone(&set);
-  inside *both[] = {&c.y, &c.z};
-  for (int i = 0; i < 2; i++) {
-    double a = rng_between(r, 0.0, 2.0 * M_PI), size = rng_magnitude(r, -2, 2);
-    both[i]->v[1] = size * cos(a), both[i]->v[2] = rows > 2 ? size * sin(a) : 0.0;
-    both[i]->gap = part * size;
-    both[i]->v[0] = both[i]->gap + hypot(both[i]->v[1], both[i]->v[2]);
+/* Four pairs with y and z at random inside their cones, as near to the edge as a part says: contacts
+ * of three rows and of two in turn, the first row of each next to the last one of the other. */
+enum { FOUR_ROWS = 10 };
+static void random_pairs(rng *r, cone_pairs *p, double part, int exact,
+                         lcplug_workspace *workspace) {
+  double x[FOUR_ROWS + 1] = {0};
+  ck_assert(lcplug_pairs_begin(p, 4, exact, workspace));
+  for (int k = 0, first = 0; k < 4; k++) {
+    int rows = 3 - k % 2;
+    force_set set = {.kind = SET_ELLIPSE, .first = first, .rows = rows, .mu = {0.4, 0.7}};
+    x[first] = 1.0;
+    lcplug_pairs_add_cone(p, &set, x, 1.0);
+    first += rows;
+    inside *both[] = {&p->quad->y, &p->quad->z};
+    for (int i = 0; i < 2; i++) {
+      double a = rng_between(r, 0.0, 2.0 * M_PI), size = rng_magnitude(r, -2, 2);
+      double t[] = {size * cos(a), rows > 2 ? size * sin(a) : 0.0};
+      both[i]->v[1][k] = t[0], both[i]->v[2][k] = t[1];
+      both[i]->gap[k] = part * size;
+      both[i]->v[0][k] = part * size + hypot(t[0], t[1]);
+    }
   }
-  return c;
+}
+
+/* x of a pair that was made so. */
+static void forces_of(const pair_quad *q, double *x) {
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < q->rows[k]; i++) x[q->row[i][k]] = q->y.v[i][k] / q->g[i][k];
 }
 
 /* H takes y to z, and w follows dx as the block says: exact friction, elliptic cones and wedges. */
 START_TEST(pairs_are_scaled) {
   rng r = {(uint64_t)_i + 5};
-  for (int trial = 0; trial < 300; trial++) {
-    int rows = 2 + trial % 2, exact = _i;
-    cone_pair c = random_pair(&r, rows, pow(10.0, rng_between(&r, -4.0, 1.0)));
-    double E[9], none[3] = {0}, x[3] = {c.y.v[0], 0.4 * c.y.v[1], 0.7 * c.y.v[2]};
-    lcplug_pair_scale(&c, exact);
-    lcplug_pair_block(&c, E);
-    for (int i = 0; i < rows; i++) {
-      double w = 0.0, size = fabs(c.z.v[0] / (i ? 0.4 : 1.0));
-      for (int j = 0; j < rows; j++)
-        w += E[i * rows + j] * x[j], size += fabs(E[i * rows + j] * x[j]);
-      ck_assert_double_le(fabs(w - lcplug_pair_velocity(&c, i, exact)), 1e-10 * size);
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  for (int trial = 0; trial < 100; trial++) {
+    cone_pairs p;
+    random_pairs(&r, &p, pow(10.0, rng_between(&r, -4.0, 1.0)), _i, workspace);
+    pair_quad *q = p.quad;
+    double E[9], x[FOUR_ROWS], w[FOUR_ROWS] = {0}, none[FOUR_ROWS] = {0};
+    forces_of(q, x);
+    p.do_to->take_velocities(q, 1, _i, w);
+    p.do_to->scale(q, 1, _i);
+    for (int k = 0; k < 4; k++) {
+      pair_rows at = lcplug_pair_rows(&p, k);
+      lcplug_pair_block(&p, k, E);
+      for (int i = 0; i < at.rows; i++) {
+        double sum = w[at.first + i], size = fabs(q->z.v[0][k] / (i ? 0.4 : 1.0));
+        for (int j = 0; j < at.rows; j++) {
+          double part = E[i * at.rows + j] * x[at.first + j];
+          sum += part, size += fabs(part);
+        }
+        ck_assert_double_le(fabs(sum), 1e-10 * size);
+      }
     }
     /* towards where they are: dz = -H dy, which is -z for dy = y */
-    c.t_slip = c.t[0] = c.t[1] = c.t[2] = 0.0;
-    lcplug_pair_spread(&c, x);
-    for (int i = 0; i < 3; i++) ck_assert_double_le(fabs(c.dz[i] + c.z.v[i]), 1e-8 * c.z.v[0]);
+    q->t_slip = q->t[0] = q->t[1] = q->t[2] = four_of(0.0);
+    p.do_to->spread(q, 1, x);
+    for (int k = 0; k < 4; k++)
+      for (int i = 0; i < 3; i++)
+        ck_assert_double_le(fabs(q->dz[i][k] + q->z.v[i][k]), 1e-8 * q->z.v[0][k]);
     /* in the middle already, there is nothing to wish for */
-    c.z = (inside){{c.y.v[0], -c.y.v[1], -c.y.v[2]}, c.y.gap};
-    lcplug_pair_wish(&c, lcplug_pair_product(&(cone_pair){.y = c.y, .z = c.z}, 0.0), 0, none);
-    for (int i = 0; i < rows; i++) ck_assert_double_le(fabs(c.t[i]), 1e-10 * c.z.v[0]);
+    for (int i = 0; i < 3; i++) q->z.v[i] = i ? -q->y.v[i] : q->y.v[i];
+    q->z.gap = q->y.gap;
+    for (int k = 0; k < 4; k++) {
+      double product = q->y.gap[k] * (2.0 * q->y.v[0][k] - q->y.gap[k]);
+      p.do_to->wish(q, 1, product, 0, none);
+      for (int i = 0; i < 3; i++) ck_assert_double_le(fabs(q->t[i][k]), 1e-10 * q->z.v[0][k]);
+    }
   }
+  lcplug_workspace_free(workspace);
 }
 END_TEST
 
@@ -840,51 +872,134 @@ END_TEST
 START_TEST(coupled_pairs_follow_their_normal) {
   rng r = {23};
   force_set set = {.kind = SET_COUPLED, .first = 2, .rows = 1, .normal = 0, .mu = {0.6}};
+  lcplug_workspace *workspace = lcplug_workspace_create();
   for (int trial = 0; trial < 100; trial++) {
-    double normal = rng_between(&r, 0.5, 2.0), E, right[3] = {0};
+    double normal = rng_between(&r, 0.5, 2.0), E, right[3] = {0}, z[2];
     double x[3] = {normal, 7.0, rng_between(&r, -0.59, 0.59) * normal}, dx[3] = {-1.0, 5.0, 0.3};
-    for (double sign = -1.0; sign <= 1.0; sign += 2.0) {
-      cone_pair c = lcplug_pair_of_coupled(&set, sign);
-      lcplug_pair_begin(&c, x, rng_magnitude(&r, -2, 2));
-      ck_assert_double_eq_tol(c.y.v[0], 0.6 * x[0] + sign * x[2], 1e-14);
-      lcplug_pair_scale(&c, 1);
-      lcplug_pair_block(&c, &E);
-      double w = E * x[2] + lcplug_pair_coupling(&c) * x[0];
-      ck_assert_double_le(fabs(w - lcplug_pair_velocity(&c, 0, 1)), 1e-12 * (fabs(w) + E));
-      lcplug_pair_wish(&c, 1.0, 0, right);
-      lcplug_pair_spread(&c, dx);
-      ck_assert_double_eq_tol(c.dy[0], 0.6 * dx[0] + sign * dx[2], 1e-14);
+    const double signs[] = {-1.0, 1.0};
+    cone_pairs p;
+    ck_assert(lcplug_pairs_begin(&p, 2, 1, workspace));
+    for (int k = 0; k < 2; k++)
+      lcplug_pairs_add_coupled(&p, &set, signs[k], x, z[k] = rng_magnitude(&r, -2, 2));
+    pair_quad *q = p.quad;
+    p.do_to->scale(q, p.quads, 1);
+    p.do_to->wish(q, p.quads, 1.0, 0, right);
+    p.do_to->spread(q, p.quads, dx);
+    for (int k = 0; k < 2; k++) {
+      ck_assert_double_eq_tol(q->y.v[0][k], 0.6 * x[0] + signs[k] * x[2], 1e-14);
+      lcplug_pair_block(&p, k, &E);
+      double w = E * x[2] + lcplug_pair_coupling(&p, k) * x[0];
+      ck_assert_double_le(fabs(w - signs[k] * z[k]), 1e-12 * (fabs(w) + E));
+      ck_assert_double_eq_tol(q->dy[0][k], 0.6 * dx[0] + signs[k] * dx[2], 1e-14);
     }
+    ck_assert(q->dy[0][2] == 0.0 && q->dz[0][2] == 0.0 && q->t[0][3] == 0.0); /* nobody */
   }
+  lcplug_workspace_free(workspace);
 }
 END_TEST
 
 /* The root of the product of the determinants: y . z in the middle, 0 on an edge. */
-static double middle_of(const cone_pair *c) {
-  double y = c->y.gap * (2.0 * c->y.v[0] - c->y.gap), z = c->z.gap * (2.0 * c->z.v[0] - c->z.gap);
+static double middle_of(const pair_quad *q, int k) {
+  double y = q->y.gap[k] * (2.0 * q->y.v[0][k] - q->y.gap[k]);
+  double z = q->z.gap[k] * (2.0 * q->z.v[0][k] - q->z.gap[k]);
   return sqrt(y) * sqrt(z);
 }
 
-/* A step as long as allowed ends on the edge, and 0.99 of it inside. */
+static double product_of(const pair_quad *q, int k) {
+  double sum = 0.0;
+  for (int i = 0; i < 3; i++) sum += q->y.v[i][k] * q->z.v[i][k];
+  return sum;
+}
+
+/* A step as long as allowed has one of four pairs on its edge, and 0.99 of it has all inside. */
 START_TEST(pairs_stay_inside) {
   rng r = {19};
+  lcplug_workspace *workspace = lcplug_workspace_create();
   for (int trial = 0; trial < 300; trial++) {
-    cone_pair c = random_pair(&r, 3, pow(10.0, rng_between(&r, -6.0, 1.0)));
-    double dx[3] = {rng_between(&r, -3, 3), rng_between(&r, -3, 3), rng_between(&r, -3, 3)},
-           right[3] = {0};
-    lcplug_pair_scale(&c, 1);
-    lcplug_pair_wish(&c, 0.1 * lcplug_pair_product(&c, 0.0), 0, right);
-    double most = lcplug_pair_spread(&c, dx);
+    cone_pairs p;
+    double dx[FOUR_ROWS], right[FOUR_ROWS] = {0}, nearest = INFINITY;
+    random_pairs(&r, &p, pow(10.0, rng_between(&r, -6.0, 1.0)), 1, workspace);
+    for (int i = 0; i < FOUR_ROWS; i++) dx[i] = rng_between(&r, -3, 3);
+    p.do_to->scale(p.quad, 1, 1);
+    p.do_to->wish(p.quad, 1, 0.025 * p.do_to->product(p.quad, 1, 0.0), 0, right);
+    double most = p.do_to->spread(p.quad, 1, dx);
     ck_assert_double_gt(most, 0.0);
     if (!(most < 1e6)) continue;
-    cone_pair edge = c;
-    double before = middle_of(&c);
-    lcplug_pair_move(&edge, most);
-    lcplug_pair_move(&c, 0.99 * most);
-    ck_assert(c.y.gap > 0.0 && c.z.gap > 0.0);
-    ck_assert_double_le(fabs(c.y.v[0] - hypot(c.y.v[1], c.y.v[2]) - c.y.gap), 1e-12 * c.y.v[0]);
-    ck_assert_double_le(middle_of(&edge), 1e-3 * (before + lcplug_pair_product(&edge, 0.0)));
+    pair_quad before = *p.quad, edge = before, *q = p.quad;
+    p.do_to->move(&edge, 1, most);
+    p.do_to->move(q, 1, 0.99 * most);
+    for (int k = 0; k < 4; k++) {
+      ck_assert(q->y.gap[k] > 0.0 && q->z.gap[k] > 0.0);
+      double length = hypot(q->y.v[1][k], q->y.v[2][k]);
+      ck_assert_double_le(fabs(q->y.v[0][k] - length - q->y.gap[k]), 1e-12 * q->y.v[0][k]);
+      nearest = fmin(nearest, middle_of(&edge, k) / (middle_of(&before, k) + product_of(&edge, k)));
+    }
+    ck_assert_double_le(nearest, 1e-3);
   }
+  lcplug_workspace_free(workspace);
+}
+END_TEST
+
+/* Gondzio's corrector leaves alone what is in balance, and pulls a product that a longer step would
+ * lose, or drive too high, towards the others: here z alone moves, so y o z follows t. */
+START_TEST(correctors_bring_products_back) {
+  rng r = {29};
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  for (int trial = 0; trial < 100; trial++) {
+    cone_pairs p;
+    double target = rng_magnitude(&r, -3, 3);
+    random_pairs(&r, &p, 1.0, 1, workspace);
+    pair_quad *q = p.quad;
+    for (int k = 0; k < 4; k++) { /* y o z = 1, 0.2, 200 and 0.01 targets */
+      const double times[] = {1.0, 0.2, 200.0, 0.01};
+      double det = q->y.gap[k] * (2.0 * q->y.v[0][k] - q->y.gap[k]);
+      double size = times[k] * target / det;
+      for (int i = 0; i < 3; i++) q->z.v[i][k] = (i ? -size : size) * q->y.v[i][k];
+      q->z.gap[k] = size * q->y.gap[k];
+    }
+    memset(q->dy, 0, sizeof q->dy);
+    memset(q->dz, 0, sizeof q->dz);
+    memset(q->second, 0, sizeof q->second);
+    p.do_to->scale(q, 1, 0);
+    p.do_to->balance(q, 1, target, 0.5);
+    for (int i = 0; i < 3; i++) q->z.v[i] += q->second[i];
+    const double wanted[] = {1.0, 0.2, 190.0, 0.1}; /* down by no more than ten targets */
+    for (int k = 0; k < 4; k++)
+      ck_assert_double_eq_tol(product_of(q, k) / target, wanted[k], 1e-9 * wanted[k]);
+  }
+  lcplug_workspace_free(workspace);
+}
+END_TEST
+
+/* Both instruction sets give the same bits. */
+START_TEST(pairs_are_the_same_on_any_processor) {
+  rng r = {31};
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  const pair_kernels *kernels[] = {lcplug_pair_kernels(), lcplug_pair_kernels_portable()};
+  for (int trial = 0; trial < 100; trial++) {
+    cone_pairs p;
+    pair_quad after[2];
+    double dx[FOUR_ROWS], right[2][FOUR_ROWS] = {{0}}, reach[2];
+    random_pairs(&r, &p, pow(10.0, rng_between(&r, -6.0, 1.0)), trial % 2, workspace);
+    for (int i = 0; i < FOUR_ROWS; i++) dx[i] = rng_between(&r, -3, 3);
+    for (int set = 0; set < 2; set++) {
+      const pair_kernels *k = kernels[set];
+      pair_quad *q = &after[set];
+      *q = *p.quad;
+      k->scale(q, 1, trial % 2);
+      k->wish(q, 1, 0.1, 0, right[set]);
+      k->spread(q, 1, dx);
+      k->set_second_order(q, 1);
+      k->balance(q, 1, 0.1, 0.5);
+      k->wish(q, 1, 0.1, 1, right[set]);
+      reach[set] = k->spread(q, 1, dx);
+      k->move(q, 1, 0.5 * fmin(reach[set], 1.0));
+    }
+    ck_assert_double_eq(reach[0], reach[1]);
+    ck_assert_mem_eq(right[0], right[1], sizeof right[0]);
+    ck_assert_mem_eq(&after[0], &after[1], sizeof after[0]);
+  }
+  lcplug_workspace_free(workspace);
 }
 END_TEST
 
@@ -927,5 +1042,7 @@ int main(void) {
   tcase_add_loop_test(odd, pairs_are_scaled, 0, 2);
   tcase_add_test(odd, coupled_pairs_follow_their_normal);
   tcase_add_test(odd, pairs_stay_inside);
+  tcase_add_test(odd, correctors_bring_products_back);
+  tcase_add_test(odd, pairs_are_the_same_on_any_processor);
   return support_run(suite);
 }
