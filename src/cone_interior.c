@@ -12,14 +12,13 @@
 static const double MOST_OF_IT = 0.9, A_LITTLE_MORE = 0.08, SHORT = 0.3, JAMMED = 0.05;
 static const double plain_targets[] = {0.3, 0.7};
 /* Gondzio's correctors: how much farther than the present step they look, where no more of them are
- * called for, what one has to gain, and how many there may be. */
+ * called for, and what one has to gain. */
 static const double AHEAD = 0.3, LONG_ENOUGH = 0.9, WORTH_IT = 0.01;
-enum { CORRECTORS = 3 };
-/* In units of the first m: from here on nearly full steps go nearly all the way, and after a long
- * one Newton's method is asked for the rest; again when m has fallen so far.  Earlier some contact
- * is nearly always on the wrong side, which its first step, shorter than HALF, tells. */
-static const double SETTLED = 1e-9, NEARLY_FULL = 0.95, NEARLY_ALL = 0.99, FAR = 0.8, AGAIN = 0.01;
-static const double HALF = 0.5;
+/* In units of the first m: from here on nearly full steps go nearly all the way; from here on, after
+ * a long one, Newton's method is asked for the rest, and again when m has fallen so far.  Earlier
+ * some contact is nearly always on the wrong side, which its first step, shorter than HALF, tells. */
+static const double SETTLED = 1e-9, NEARLY_FULL = 0.95, NEARLY_ALL = 0.99;
+static const double NEARLY_THERE = 1e-12, FAR = 0.8, AGAIN = 0.01, HALF = 0.5;
 enum { END_STEPS = 3 };
 /* Of A's diagonal, added to what is factorized; of a fixed row's. */
 static const double TRACE = 1e-12, FIXED = 1e20;
@@ -61,7 +60,7 @@ typedef struct interior {
   double drag, last_drag;
   int relaxing;      /* with a drag, for so many steps */
   double held;       /* the m that is held then */
-  int patient;       /* there are many sets */
+  int correctors;    /* Gondzio's, at most */
   cone_finish *finish;
   int finishes;      /* left */
   double asked;      /* m of the last one */
@@ -216,7 +215,7 @@ static double predict(interior *v) {
  * it may go with them. */
 static double correct_again(interior *v, double target, double most, double long_enough) {
   cone_pairs *q = &v->pairs;
-  for (int k = 0; k < CORRECTORS && most > 0.0 && most < long_enough; k++) {
+  for (int k = 0; k < v->correctors && most > 0.0 && most < long_enough; k++) {
     memcpy(v->corrected, v->dx, (size_t)v->m->n * sizeof *v->dx);
     lcplug_pairs_keep_second(q);
     q->do_to->balance(q->quad, q->quads, target, fmin(1.0, most + AHEAD));
@@ -291,8 +290,8 @@ static void leave_to_path(interior *v, double rounder) {
 /* What is nearly there is left to Newton's method, whose last steps are the quicker ones: edges
  * are where they are for it, and m falls to 0 at once. */
 static int end_quickly(interior *v) {
-  int settled = v->mean < SETTLED * v->first && v->step > FAR && !v->relaxing;
-  if (!settled || v->mean > AGAIN * v->tried) return 0;
+  int is_near = v->mean < NEARLY_THERE * v->first && v->step > FAR && !v->relaxing;
+  if (!is_near || v->mean > AGAIN * v->tried) return 0;
   v->tried = v->mean;
   leave_to_path(v, 1.0);
   for (int k = 0; k < END_STEPS; k++) {
@@ -375,17 +374,18 @@ static int advance(interior *v, int *over) {
   return 1;
 }
 
-static int has_many_sets(const model *m) {
+int lcplug_takes_long_inside(const model *m) {
   int count = 0;
   for (int k = 0; k < m->blocks; k++) count += m->sets[k].kind != SET_COUPLED;
   return count >= PATIENT_SETS;
 }
 
-int lcplug_cone_interior(path *p, cone_finish *finish, lcplug_workspace *workspace) {
-  interior v = {.p = p, .m = p->m, .finish = finish, .patient = has_many_sets(p->m)};
-  int convex = p->smooth.symmetric && !p->m->coulomb, over = 0;
-  int steps = convex ? CONVEX_STEPS : v.patient ? PATIENT_STEPS : STEPS;
-  v.finishes = v.patient ? PATIENT_FINISHES : FINISHES;
+int lcplug_cone_interior(path *p, int correctors, cone_finish *finish,
+                         lcplug_workspace *workspace) {
+  interior v = {.p = p, .m = p->m, .correctors = correctors, .finish = finish};
+  int convex = p->smooth.symmetric && !p->m->coulomb, patient = lcplug_takes_long_inside(p->m), over = 0;
+  int steps = convex ? CONVEX_STEPS : patient ? PATIENT_STEPS : STEPS;
+  v.finishes = patient ? PATIENT_FINISHES : FINISHES;
   v.asked = v.tried = INFINITY;
   if (!take_vectors(&v, workspace)) return 0;
   begin(&v);

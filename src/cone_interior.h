@@ -30,9 +30,15 @@ typedef int cone_finish(path *p);
  * limit. */
 int lcplug_may_go_inside(const path *p);
 
-/* From no force, with p's matrix.  At times, where the path ends,
- * `finish` is asked to go on from here; what it leaves in p->now is not looked at.  1 when it is
- * time to stop; p->now is the answer then. */
-int lcplug_cone_interior(path *p, cone_finish *finish, lcplug_workspace *workspace);
+/* Whether there are so many sets that some body always jams: more steps are taken then, as other
+ * ways take longer still. */
+int lcplug_takes_long_inside(const model *m);
+
+/* From no force, with p's matrix, and up to so many of Gondzio's correctors in a step: with another
+ * number of them other bodies jam.  At times, where the path ends, `finish` is asked to go on from
+ * here; what it leaves in p->now is not looked at.  1 when it is time to stop; p->now is the answer
+ * then. */
+int lcplug_cone_interior(path *p, int correctors, cone_finish *finish,
+                         lcplug_workspace *workspace);
 
 #endif

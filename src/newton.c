@@ -41,6 +41,9 @@ enum { MANY_SETS = 100 };
 /* With so many of them a hasty try comes to nothing too often to be the first; with fewer the
  * interior point is no quicker. */
 enum { INSIDE_SETS = 300 };
+/* Gondzio's correctors there, and what is tried next in problems whose other ways are long. */
+enum { INSIDE_WAYS = 3 };
+static const int correctors[INSIDE_WAYS] = {3, 0, 2};
 /* Paths around bends, one after the other: each stiffness has other bends.  The first may be
  * long, as every body that can jam has bends of its own. */
 static const struct {
@@ -179,12 +182,16 @@ static int finish(path *p) {
   return lcplug_path_follow(p, how);
 }
 
-/* The best answer is pulled upon if not much is left. */
+/* Which bodies jam is a matter of chance: where they do not let go another way is tried.  The best
+ * answer is pulled upon if not much is left. */
 static int solve_inside(path *p, point *start) {
   lcplug_point_copy(start, &p->now, p->m->n);
-  p->smooth.stiffness = STIFF;
-  p->smooth.exact = p->m->coulomb;
-  if (lcplug_cone_interior(p, finish, p->workspace)) return 1;
+  int ways = p->m->coulomb && lcplug_takes_long_inside(p->m) ? INSIDE_WAYS : 1;
+  for (int k = 0; k < ways; k++) {
+    p->smooth.stiffness = STIFF;
+    p->smooth.exact = p->m->coulomb;
+    if (lcplug_cone_interior(p, correctors[k], finish, p->workspace)) return 1;
+  }
   if (p->it->residual < NEARLY_INSIDE && solve_by_pulls(p, SOFT, PULL, 0)) return 1;
   lcplug_point_copy(&p->now, start, p->m->n);
   return 0;
@@ -213,12 +220,14 @@ static void solve(path *p, point *start) {
     solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
 }
 
-/* Near the answer a step or two more leave rounding error only. */
+/* Near the answer a step or two more leave rounding error only.  After a step that fell short the
+ * next one will, too. */
 static void polish(path *p, iteration *it) {
   if (it->status != LCPLUG_SOLVED) return;
   for (int k = 0; !lcplug_iteration_is_clean(it, k); k++) {
     lcplug_path_polish(p);
     it->status = LCPLUG_SOLVED;
+    if (p->part < 1.0) break;
   }
 }
 
