@@ -220,14 +220,13 @@ static void solve(path *p, point *start) {
     solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
 }
 
-/* Near the answer a step or two more leave rounding error only.  After a step that fell short the
- * next one will, too. */
+/* Near the answer a step or two more leave rounding error only, and small structures have use for
+ * each. */
 static void polish(path *p, iteration *it) {
   if (it->status != LCPLUG_SOLVED) return;
   for (int k = 0; !lcplug_iteration_is_clean(it, k); k++) {
     lcplug_path_polish(p);
     it->status = LCPLUG_SOLVED;
-    if (p->part < 1.0) break;
   }
 }
 
