@@ -14,9 +14,10 @@ static const double plain_targets[] = {0.3, 0.7};
 /* Gondzio's correctors: how much farther than the present step they look, where no more of them are
  * called for, and what one has to gain. */
 static const double AHEAD = 0.3, LONG_ENOUGH = 0.9, WORTH_IT = 0.01;
-/* In units of the first m: from here on nearly full steps go nearly all the way; from here on, after
- * a long one, Newton's method is asked for the rest, and again when m has fallen so far.  Earlier
- * some contact is nearly always on the wrong side, which its first step, shorter than HALF, tells. */
+/* In units of the first m: from here on nearly full steps go nearly all the way; from here on,
+ * after a long one, Newton's method is asked for the rest, and again when m has fallen so far.
+ * Earlier some contact is nearly always on the wrong side, which its first step, shorter than HALF,
+ * tells. */
 static const double SETTLED = 1e-9, NEARLY_FULL = 0.95, NEARLY_ALL = 0.99;
 static const double NEARLY_THERE = 1e-12, FAR = 0.8, AGAIN = 0.01, HALF = 0.5;
 enum { END_STEPS = 3 };
@@ -136,19 +137,18 @@ int lcplug_may_go_inside(const path *p) {
 /* r and m. */
 static void look_around(interior *v) {
   const model *m = v->m;
-  const cone_pairs *q = &v->pairs;
   for (int i = 0; i < m->n; i++) v->r[i] = v->fixed[i] > 0.0 ? 0.0 : v->Ax[i] - m->b[i];
-  v->mean = q->do_to->take_velocities(q->quad, q->quads, q->exact, v->r) / q->count;
+  v->mean = lcplug_pairs_take_velocities(&v->pairs, v->r) / v->pairs.count;
   v->missing = 0.0;
   for (int i = 0; i < m->n; i++) v->missing = fmax(v->missing, fabs(v->r[i]) / m->unit);
 }
 
 static void factor(interior *v) {
   path *p = v->p;
-  const cone_pairs *q = &v->pairs;
+  cone_pairs *q = &v->pairs;
   double elements[SET_MOST_ROWS * SET_MOST_ROWS];
   lcplug_lu_load(&p->matrix, p->symmetric && p->smooth.symmetric && !v->m->coulomb);
-  q->do_to->scale(q->quad, q->quads, q->exact);
+  lcplug_pairs_scale(q);
   for (int k = 0; k < q->count; k++) {
     const pair_rows at = lcplug_pair_rows(q, k);
     lcplug_pair_block(q, k, elements);
@@ -165,17 +165,15 @@ static void factor(interior *v) {
 
 /* What y o z = target e asks for, on the right side. */
 static void wish(interior *v, double target, int second_order) {
-  const cone_pairs *q = &v->pairs;
   for (int i = 0; i < v->m->n; i++) v->dx[i] = -v->r[i];
-  q->do_to->wish(q->quad, q->quads, target, second_order, v->dx);
+  lcplug_pairs_wish(&v->pairs, target, second_order, v->dx);
 }
 
 /* How far dx may go, 0 if it is no step. */
 static double reach(interior *v) {
-  const cone_pairs *q = &v->pairs;
   double sum = 0.0;
   for (int i = 0; i < v->m->n; i++) sum += v->dx[i];
-  return isfinite(sum) ? q->do_to->spread(q->quad, q->quads, v->dx) : 0.0;
+  return isfinite(sum) ? lcplug_pairs_spread(&v->pairs, v->dx) : 0.0;
 }
 
 /* The step towards y o z = target e; returns how far it may go, 0 if it is none. */
@@ -189,7 +187,7 @@ static void move(interior *v) {
   const model *m = v->m;
   for (int i = 0; i < m->n; i++) v->x[i] += v->step * v->dx[i];
   m->op->table->apply(m->op, v->x, v->Ax);
-  v->pairs.do_to->move(v->pairs.quad, v->pairs.quads, v->step);
+  lcplug_pairs_move(&v->pairs, v->step);
 }
 
 /* Goes back to a step that was left for another one. */
@@ -201,24 +199,23 @@ static double return_to_step(interior *v, const double *dx, double target, int s
 
 /* Mehrotra's target: what the step to m = 0 leaves of m, cubed. */
 static double predict(interior *v) {
-  const cone_pairs *q = &v->pairs;
   v->straight_step = fmin(1.0, find_step(v, 0.0, 0));
   memcpy(v->straight, v->dx, (size_t)v->m->n * sizeof *v->dx);
-  double after = q->do_to->product(q->quad, q->quads, v->straight_step) / q->count;
-  q->do_to->set_second_order(q->quad, q->quads);
+  double after = lcplug_pairs_product(&v->pairs, v->straight_step) / v->pairs.count;
+  lcplug_pairs_set_second_order(&v->pairs);
   double ratio = fmin(fmax(after / v->mean, 0.0), 1.0);
   return ratio * ratio * ratio;
 }
 
-/* Gondzio's correctors, for a corrected step that is in dx and may go so far: a solve costs a tenth of
- * a factorization, and pairs that are in balance make the next steps longer, too.  Returns how far
- * it may go with them. */
+/* Gondzio's correctors, for a corrected step that is in dx and may go so far: a solve costs a tenth
+ * of a factorization, and pairs that are in balance make the next steps longer, too.  Returns how
+ * far it may go with them. */
 static double correct_again(interior *v, double target, double most, double long_enough) {
   cone_pairs *q = &v->pairs;
   for (int k = 0; k < v->correctors && most > 0.0 && most < long_enough; k++) {
     memcpy(v->corrected, v->dx, (size_t)v->m->n * sizeof *v->dx);
     lcplug_pairs_keep_second(q);
-    q->do_to->balance(q->quad, q->quads, target, fmin(1.0, most + AHEAD));
+    lcplug_pairs_balance(q, target, fmin(1.0, most + AHEAD));
     double better = find_step(v, target, 1);
     if (better < most + WORTH_IT) {
       lcplug_pairs_restore_second(q);
@@ -335,7 +332,7 @@ static double find_relaxing_step(interior *v, double target) {
   double plain = find_step(v, target, 0);
   if (plain >= 1.0 || plain == 0.0) return plain;
   memcpy(v->straight, v->dx, bytes);
-  v->pairs.do_to->set_second_order(v->pairs.quad, v->pairs.quads);
+  lcplug_pairs_set_second_order(&v->pairs);
   double corrected = correct_again(v, target, find_step(v, target, 1), 1.0);
   return corrected > plain ? corrected : return_to_step(v, v->straight, target, 0);
 }
@@ -383,7 +380,8 @@ int lcplug_takes_long_inside(const model *m) {
 int lcplug_cone_interior(path *p, int correctors, cone_finish *finish,
                          lcplug_workspace *workspace) {
   interior v = {.p = p, .m = p->m, .correctors = correctors, .finish = finish};
-  int convex = p->smooth.symmetric && !p->m->coulomb, patient = lcplug_takes_long_inside(p->m), over = 0;
+  int convex = p->smooth.symmetric && !p->m->coulomb, over = 0;
+  int patient = lcplug_takes_long_inside(p->m);
   int steps = convex ? CONVEX_STEPS : patient ? PATIENT_STEPS : STEPS;
   v.finishes = patient ? PATIENT_FINISHES : FINISHES;
   v.asked = v.tried = INFINITY;

@@ -4,10 +4,10 @@
  *
  *     r = A x - b - w(z) = 0,     y o z = m e for every contact and bound,     m -> 0
  *
- * Mehrotra's predictor and corrector with one factorization of A + E per step, E = dw/dx of each
- * contact by itself.  For friction=cone that is the textbook's method for a convex problem.
- * Exact Coulomb friction differs by one row of each block, and that is all: where nothing jams 15
- * to 25 steps lead to the answer.
+ * Mehrotra's predictor and corrector, and a few of Gondzio's correctors, with one factorization of
+ * A + E per step, E = dw/dx of each contact by itself.  For friction=cone that is the textbook's
+ * method for a convex problem.  Exact Coulomb friction differs by one row of each block, and that
+ * is all: where nothing jams 15 to 25 steps lead to the answer.
  *
  * A body that can jam makes the path turn back: its steps get shorter and shorter at some m.
  * There it is not the path that is followed, but the motion of a body that lets go:

@@ -38,10 +38,10 @@ const pair_kernels *lcplug_pair_kernels(void) {
 const pair_kernels *lcplug_pair_kernels(void) { return &portable_pairs; }
 #endif
 
-/* ---- one by one ------------------------------------------------------------------------------- */
+/* ---- one by one ------------------------------------------------------------------------------ */
 
 int lcplug_pairs_begin(cone_pairs *p, int most, int exact, lcplug_workspace *workspace) {
-  *p = (cone_pairs){.most = most, .exact = exact, .do_to = lcplug_pair_kernels()};
+  *p = (cone_pairs){.most = most, .exact = exact, .kernels = lcplug_pair_kernels()};
   p->quad = TAKE(workspace, pair_quad, (most + PAIRS_AT_ONCE - 1) / PAIRS_AT_ONCE);
   return p->quad != NULL;
 }

@@ -17,8 +17,8 @@
  * in rounding where a contact slides; so each such gap is a number of its own, and formulas that
  * do not subtract are used for the rest.
  *
- * Pairs are kept and worked on four at a time: a step looks at all of them a dozen times, and one by
- * one that took a quarter of its time. */
+ * Pairs are kept and worked on four at a time: a step looks at all of them a dozen times, and one
+ * by one that took a quarter of its time. */
 #ifndef LCPLUG_CONE_PAIR_H
 #define LCPLUG_CONE_PAIR_H
 
@@ -68,8 +68,8 @@ typedef struct pair_kernels {
   /* The sum of y . z, a part of the step ahead. */
   double (*product)(const pair_quad *q, int quads, double step);
   void (*set_second_order)(pair_quad *q, int quads);
-  /* Gondzio's corrector: adds to `second` what brings both eigenvalues of y o z, so far ahead, back to
-   * within a factor of ten of the target. */
+  /* Gondzio's corrector: adds to `second` what brings both eigenvalues of y o z, so far ahead, back
+   * to within a factor of ten of the target. */
   void (*balance)(pair_quad *q, int quads, double target, double ahead);
   void (*move)(pair_quad *q, int quads, double step);
 } pair_kernels;
@@ -81,7 +81,7 @@ const pair_kernels *lcplug_pair_kernels_portable(void);
 typedef struct cone_pairs {
   int count, quads, most;
   pair_quad *quad;
-  const pair_kernels *do_to;
+  const pair_kernels *kernels;
   int exact; /* Coulomb friction */
 } cone_pairs;
 
@@ -105,6 +105,33 @@ typedef struct pair_rows {
 pair_rows lcplug_pair_rows(const cone_pairs *p, int k);
 void lcplug_pair_block(const cone_pairs *p, int k, double *elements);
 double lcplug_pair_coupling(const cone_pairs *p, int k);
+
+/* The kernels on all of them. */
+static inline double lcplug_pairs_take_velocities(const cone_pairs *p, double *r) {
+  return p->kernels->take_velocities(p->quad, p->quads, p->exact, r);
+}
+static inline void lcplug_pairs_scale(cone_pairs *p) {
+  p->kernels->scale(p->quad, p->quads, p->exact);
+}
+static inline void lcplug_pairs_wish(cone_pairs *p, double target, int second_order,
+                                     double *right) {
+  p->kernels->wish(p->quad, p->quads, target, second_order, right);
+}
+static inline double lcplug_pairs_spread(cone_pairs *p, const double *dx) {
+  return p->kernels->spread(p->quad, p->quads, dx);
+}
+static inline double lcplug_pairs_product(const cone_pairs *p, double step) {
+  return p->kernels->product(p->quad, p->quads, step);
+}
+static inline void lcplug_pairs_set_second_order(cone_pairs *p) {
+  p->kernels->set_second_order(p->quad, p->quads);
+}
+static inline void lcplug_pairs_balance(cone_pairs *p, double target, double ahead) {
+  p->kernels->balance(p->quad, p->quads, target, ahead);
+}
+static inline void lcplug_pairs_move(cone_pairs *p, double step) {
+  p->kernels->move(p->quad, p->quads, step);
+}
 
 /* The correctors' part of t: keeps it, takes it back to what was kept. */
 void lcplug_pairs_keep_second(cone_pairs *p);

@@ -22,7 +22,7 @@ INLINE four NAME(gather)(const double *v, const int *at) {
   return (four){v[at[0]], v[at[1]], v[at[2]], v[at[3]]};
 }
 
-/* ---- what there is ---------------------------------------------------------------------------- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 TARGET static double NAME(take_velocities)(const pair_quad *q, int quads, int exact, double *r) {
   four sum = four_of(0.0);
@@ -48,7 +48,7 @@ TARGET static double NAME(product)(const pair_quad *q, int quads, double step) {
   return four_sum(sum);
 }
 
-/* ---- the scaling ------------------------------------------------------------------------------ */
+/* ---- the scaling ----------------------------------------------------------------------------- */
 
 /* H^1/2 a (sign 1) and H^-1/2 a (sign -1), but for eta. */
 INLINE void NAME(turn)(const pair_quad *q, double sign, const four *a, four *out) {
@@ -58,8 +58,8 @@ INLINE void NAME(turn)(const pair_quad *q, double sign, const four *a, four *out
 }
 
 /* The first row of H less slip times the others: in the directions along and across the slip
- * (l^2 + q^2, q^2 - l^2, 2 l q), l what is left of u_0 - slip u_t, q what u_t has across.  l without a
- * difference: y_t and the slip are nearly opposite. */
+ * (l^2 + c^2, c^2 - l^2, 2 l c), l what is left of u_0 - slip u_t, c what u_t has across.  l
+ * without a difference: y_t and the slip are nearly opposite. */
 INLINE void NAME(measure_slip)(pair_quad *q, four in_y, four in_z, four part) {
   four speed = NAME(length_t)(q->z.v), force = NAME(length_t)(q->y.v), off[2];
   for (int i = 0; i < 2; i++) {
@@ -110,7 +110,7 @@ TARGET static void NAME(scale)(pair_quad *q, int quads, int exact) {
   }
 }
 
-/* ---- a step ----------------------------------------------------------------------------------- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 /* H^1/2 s / eta with middle o s = a. */
 INLINE void NAME(solve_middle)(const pair_quad *q, const four *a, four *out) {

@@ -794,8 +794,8 @@ START_TEST(one_contact_slides_in_one_step) {
 }
 END_TEST
 
-/* Four pairs with y and z at random inside their cones, as near to the edge as a part says: contacts
- * of three rows and of two in turn, the first row of each next to the last one of the other. */
+/* Four pairs with y and z at random inside their cones, as near to the edge as a part says:
+ * contacts of three rows and of two in turn, one right behind the other. */
 enum { FOUR_ROWS = 10 };
 static void random_pairs(rng *r, cone_pairs *p, double part, int exact,
                          lcplug_workspace *workspace) {
@@ -834,8 +834,8 @@ START_TEST(pairs_are_scaled) {
     pair_quad *q = p.quad;
     double E[9], x[FOUR_ROWS], w[FOUR_ROWS] = {0}, none[FOUR_ROWS] = {0};
     forces_of(q, x);
-    p.do_to->take_velocities(q, 1, _i, w);
-    p.do_to->scale(q, 1, _i);
+    p.kernels->take_velocities(q, 1, _i, w);
+    p.kernels->scale(q, 1, _i);
     for (int k = 0; k < 4; k++) {
       pair_rows at = lcplug_pair_rows(&p, k);
       lcplug_pair_block(&p, k, E);
@@ -850,7 +850,7 @@ START_TEST(pairs_are_scaled) {
     }
     /* towards where they are: dz = -H dy, which is -z for dy = y */
     q->t_slip = q->t[0] = q->t[1] = q->t[2] = four_of(0.0);
-    p.do_to->spread(q, 1, x);
+    p.kernels->spread(q, 1, x);
     for (int k = 0; k < 4; k++)
       for (int i = 0; i < 3; i++)
         ck_assert_double_le(fabs(q->dz[i][k] + q->z.v[i][k]), 1e-8 * q->z.v[0][k]);
@@ -859,7 +859,7 @@ START_TEST(pairs_are_scaled) {
     q->z.gap = q->y.gap;
     for (int k = 0; k < 4; k++) {
       double product = q->y.gap[k] * (2.0 * q->y.v[0][k] - q->y.gap[k]);
-      p.do_to->wish(q, 1, product, 0, none);
+      p.kernels->wish(q, 1, product, 0, none);
       for (int i = 0; i < 3; i++) ck_assert_double_le(fabs(q->t[i][k]), 1e-10 * q->z.v[0][k]);
     }
   }
@@ -882,9 +882,9 @@ START_TEST(coupled_pairs_follow_their_normal) {
     for (int k = 0; k < 2; k++)
       lcplug_pairs_add_coupled(&p, &set, signs[k], x, z[k] = rng_magnitude(&r, -2, 2));
     pair_quad *q = p.quad;
-    p.do_to->scale(q, p.quads, 1);
-    p.do_to->wish(q, p.quads, 1.0, 0, right);
-    p.do_to->spread(q, p.quads, dx);
+    p.kernels->scale(q, p.quads, 1);
+    p.kernels->wish(q, p.quads, 1.0, 0, right);
+    p.kernels->spread(q, p.quads, dx);
     for (int k = 0; k < 2; k++) {
       ck_assert_double_eq_tol(q->y.v[0][k], 0.6 * x[0] + signs[k] * x[2], 1e-14);
       lcplug_pair_block(&p, k, &E);
@@ -920,14 +920,14 @@ START_TEST(pairs_stay_inside) {
     double dx[FOUR_ROWS], right[FOUR_ROWS] = {0}, nearest = INFINITY;
     random_pairs(&r, &p, pow(10.0, rng_between(&r, -6.0, 1.0)), 1, workspace);
     for (int i = 0; i < FOUR_ROWS; i++) dx[i] = rng_between(&r, -3, 3);
-    p.do_to->scale(p.quad, 1, 1);
-    p.do_to->wish(p.quad, 1, 0.025 * p.do_to->product(p.quad, 1, 0.0), 0, right);
-    double most = p.do_to->spread(p.quad, 1, dx);
+    p.kernels->scale(p.quad, 1, 1);
+    p.kernels->wish(p.quad, 1, 0.025 * p.kernels->product(p.quad, 1, 0.0), 0, right);
+    double most = p.kernels->spread(p.quad, 1, dx);
     ck_assert_double_gt(most, 0.0);
     if (!(most < 1e6)) continue;
     pair_quad before = *p.quad, edge = before, *q = p.quad;
-    p.do_to->move(&edge, 1, most);
-    p.do_to->move(q, 1, 0.99 * most);
+    p.kernels->move(&edge, 1, most);
+    p.kernels->move(q, 1, 0.99 * most);
     for (int k = 0; k < 4; k++) {
       ck_assert(q->y.gap[k] > 0.0 && q->z.gap[k] > 0.0);
       double length = hypot(q->y.v[1][k], q->y.v[2][k]);
@@ -960,8 +960,8 @@ START_TEST(correctors_bring_products_back) {
     memset(q->dy, 0, sizeof q->dy);
     memset(q->dz, 0, sizeof q->dz);
     memset(q->second, 0, sizeof q->second);
-    p.do_to->scale(q, 1, 0);
-    p.do_to->balance(q, 1, target, 0.5);
+    p.kernels->scale(q, 1, 0);
+    p.kernels->balance(q, 1, target, 0.5);
     for (int i = 0; i < 3; i++) q->z.v[i] += q->second[i];
     const double wanted[] = {1.0, 0.2, 190.0, 0.1}; /* down by no more than ten targets */
     for (int k = 0; k < 4; k++)
