@@ -892,8 +892,8 @@ void lcplug_small_cones_settle(small_cones *r, const double *start, iteration *i
   for (int k = 0; k < r->m->blocks; k++) r->place[k] = NOWHERE;
   int solved = solve_best(r, it);
   it->iterations = earlier + it->factorizations; /* not only those that were looked at */
-  int is_last = !memcmp(it->x, r->answer, n * sizeof *r->answer);
-  if (solved && is_last) memcpy(Ax, r->Aanswer, n * sizeof *Ax);
+  int is_last = solved && !memcmp(it->x, r->answer, n * sizeof *r->answer);
+  if (is_last) memcpy(Ax, r->Aanswer, n * sizeof *Ax);
   else if (solved) whole->op->table->apply(whole->op, it->x, Ax);
   else if (it->status != LCPLUG_TIME_LIMIT) it->status = LCPLUG_STALLED;
 }
