@@ -38,11 +38,11 @@ TARGET static double NAME(take_velocities)(const pair_quad *q, int quads, int ex
 }
 
 TARGET static double NAME(product)(const pair_quad *q, int quads, double step) {
-  four sum = four_of(0.0), t = four_of(step);
+  four sum = four_of(0.0);
   for (const pair_quad *end = q + quads; q < end; q++) {
     four product = four_of(0.0);
     for (int i = 0; i < 3; i++)
-      product += (q->y.v[i] + t * q->dy[i]) * (q->z.v[i] + t * q->dz[i]);
+      product += (q->y.v[i] + step * q->dy[i]) * (q->z.v[i] + step * q->dz[i]);
     sum += q->there * product;
   }
   return four_sum(sum);
@@ -148,10 +148,10 @@ INLINE four NAME(lack)(four value, double target) {
 
 TARGET static void NAME(balance)(pair_quad *q, int quads, double target, double ahead) {
   for (const pair_quad *end = q + quads; q < end; q++) {
-    four y[3], z[3], product[3], more[3], t = four_of(ahead);
+    four y[3], z[3], product[3], more[3];
     for (int i = 0; i < 3; i++) {
-      y[i] = q->y.v[i] + t * q->dy[i];
-      z[i] = q->z.v[i] + t * q->dz[i];
+      y[i] = q->y.v[i] + ahead * q->dy[i];
+      z[i] = q->z.v[i] + ahead * q->dz[i];
     }
     NAME(scaled_product)(q, y, z, product);
     four r = NAME(length_t)(product);
@@ -220,7 +220,7 @@ TARGET static double NAME(spread)(pair_quad *q, int quads, const double *dx) {
 }
 
 /* |v_t| grows by more than its slope says: the gap shrinks by what the direction turns. */
-INLINE void NAME(move_inside)(inside *a, const four *d, four gap, four step) {
+INLINE void NAME(move_inside)(inside *a, const four *d, four gap, double step) {
   four r = NAME(length_t)(a->v), along = NAME(divide)(NAME(dot_t)(a->v, d), r);
   four across = step * step * four_max(NAME(dot_t)(d, d) - along * along, four_of(0.0));
   four ahead = r + step * along;
@@ -235,8 +235,8 @@ INLINE void NAME(move_inside)(inside *a, const four *d, four gap, four step) {
 
 TARGET static void NAME(move)(pair_quad *q, int quads, double step) {
   for (const pair_quad *end = q + quads; q < end; q++) {
-    NAME(move_inside)(&q->y, q->dy, q->dy_gap, four_of(step));
-    NAME(move_inside)(&q->z, q->dz, q->dz_gap, four_of(step));
+    NAME(move_inside)(&q->y, q->dy, q->dy_gap, step);
+    NAME(move_inside)(&q->z, q->dz, q->dz_gap, step);
   }
 }
 
