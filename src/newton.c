@@ -190,7 +190,10 @@ static int solve_inside(path *p, point *start) {
   for (int k = 0; k < ways; k++) {
     p->smooth.stiffness = STIFF;
     p->smooth.exact = p->m->coulomb;
-    if (lcplug_cone_interior(p, correctors[k], finish, p->workspace)) return 1;
+    workspace_mark mark = lcplug_mark(p->workspace);
+    int over = lcplug_cone_interior(p, correctors[k], finish, p->workspace);
+    lcplug_release(p->workspace, mark);
+    if (over) return 1;
   }
   if (p->it->residual < NEARLY_INSIDE && solve_by_pulls(p, SOFT, PULL, 0)) return 1;
   lcplug_point_copy(&p->now, start, p->m->n);
