@@ -28,18 +28,17 @@ static const double JUDGING = 1e-11, JUDGING_R = 1e-6;
 enum { JUDGED_STEPS = 10 };
 
 /* The drag, as a part of A's diagonal: where it begins at most, when it is none, where it is given
- * up; what short steps and long ones make of it, and which these are. */
+ * up; what short steps and long ones make of it, little by little, and which these are. */
 static const double FIRST_DRAG = 1e-2, NO_DRAG = 1e-9, MOST_DRAG = 1e3;
-static const double MORE = 3.0, LESS = 0.3, STUMBLES = 0.3, STRIDES = 0.7, STANDS = 0.1;
+static const double MORE = 2.0, LESS = 0.5, STUMBLES = 0.3, STRIDES = 0.7, STANDS = 0.1;
 /* The m that is held, of the one at the jam; r beside the root of m of who is at rest, and with
  * no more drag than this he may be let go. */
 static const double LOWER = 0.1, AT_REST = 0.1, LET_GO = 1e-2;
 
 /* Others are asked to finish a few times once m is small: at a jam, when m has fallen so far since,
- * or after so many steps with a drag.  They start with this many times the rounding that belongs to
- * m.  Earlier there is too much that may still jam: one try in eight had an end, after thirty
- * steps. */
-static const double SINCE = 0.1, SMALL = 1e-6, ROUNDER = 10.0;
+ * or after so many steps with a drag.  Earlier there is too much that may still jam: one try in
+ * eight had an end, after thirty steps. */
+static const double SINCE = 0.1, SMALL = 1e-6;
 enum { LONG = 25 };
 
 /* How much there is of steps and finishes.  With many sets it takes longer to pass all that jams,
@@ -59,6 +58,7 @@ typedef struct interior {
   double step;       /* the last one */
   double straight_step; /* how long the one to m = 0 may be */
   double drag, last_drag;
+  int falls;         /* steps in a row that were none, for want of drag */
   int relaxing;      /* with a drag, for so many steps */
   double held;       /* the m that is held then */
   int correctors;    /* Gondzio's, at most */
@@ -276,12 +276,12 @@ static int observe(interior *v) {
 }
 
 /* The square of eps (smooth.h) is what y o z is here. */
-static void leave_to_path(interior *v, double rounder) {
+static void leave_to_path(interior *v) {
   path *p = v->p;
   size_t bytes = (size_t)v->m->n * sizeof *v->x;
   memcpy(p->now.x, v->x, bytes);
   memcpy(p->now.Ax, v->Ax, bytes);
-  p->now.eps = p->smooth.unit * rounder * sqrt(v->mean / v->first);
+  p->now.eps = p->smooth.unit * sqrt(v->mean / v->first);
 }
 
 /* What is nearly there is left to Newton's method, whose last steps are the quicker ones: edges
@@ -290,7 +290,7 @@ static int end_quickly(interior *v) {
   int is_near = v->mean < NEARLY_THERE * v->first && v->step > FAR && !v->relaxing;
   if (!is_near || v->mean > AGAIN * v->tried) return 0;
   v->tried = v->mean;
-  leave_to_path(v, 1.0);
+  leave_to_path(v);
   for (int k = 0; k < END_STEPS; k++) {
     if (lcplug_path_polish(v->p)) return 1;
     if (v->p->part < HALF) break;
@@ -302,7 +302,7 @@ static int is_small(const interior *v) { return v->mean < SMALL * v->first; }
 
 static int ask_to_finish(interior *v) {
   if (v->finishes-- <= 0) return 0;
-  leave_to_path(v, ROUNDER);
+  leave_to_path(v);
   v->asked = v->mean;
   return v->finish(v->p);
 }
@@ -311,6 +311,7 @@ static int ask_to_finish(interior *v) {
 
 static void begin_to_relax(interior *v) {
   v->relaxing = 1;
+  v->falls = 0;
   v->held = LOWER * v->mean;
   v->drag = v->last_drag > 0.0 ? fmin(FIRST_DRAG, MORE * v->last_drag) : FIRST_DRAG;
 }
@@ -337,15 +338,28 @@ static double find_relaxing_step(interior *v, double target) {
   return corrected > plain ? corrected : return_to_step(v, v->straight, target, 0);
 }
 
-/* A step of implicit Euler, and the drag of the next one; 0 if there is no way. */
+/* With enough of a drag the determinant is above 0.  Where it is not the step is too long for who
+ * lets go: implicit Euler's method would take him back instead of on. */
+static int goes_back(const interior *v) { return lcplug_lu_is_negative(&v->p->matrix); }
+
+/* The drag of the next step.  What falls twice in a row lacks more than a little. */
+static void set_drag(interior *v) {
+  v->falls = v->step < STANDS ? v->falls + 1 : 0;
+  if (v->step < STUMBLES) v->drag *= v->falls > 1 ? MORE * MORE : MORE;
+  else if (v->step > STRIDES) v->drag *= LESS;
+}
+
+/* A step of implicit Euler; 0 if there is no way. */
 static int relax(interior *v) {
   double called_for = v->missing * v->missing * v->first;
-  double most = find_relaxing_step(v, fmax(v->held, called_for));
-  if (most == 0.0) return 0;
-  v->step = fmin(1.0, MOST_OF_IT * most);
-  if (v->step < STUMBLES) v->drag *= MORE;
-  else if (v->step > STRIDES) v->drag *= LESS;
+  v->step = 0.0;
+  if (!goes_back(v)) {
+    double most = find_relaxing_step(v, fmax(v->held, called_for));
+    if (most == 0.0) return 0;
+    v->step = fmin(1.0, MOST_OF_IT * most);
+  }
   if (v->step >= STANDS) move(v);
+  set_drag(v);
   v->relaxing++;
   if (v->drag < NO_DRAG) end_to_relax(v);
   return v->drag <= MOST_DRAG;
@@ -393,7 +407,7 @@ int lcplug_cone_interior(path *p, int correctors, cone_finish *finish,
     if (!step) v.first = v.mean;
     if (!(v.mean > 0.0 && v.mean < INFINITY)) return 0;
     if (is_time_to_look(&v, step) && observe(&v)) {
-      leave_to_path(&v, 1.0);
+      leave_to_path(&v);
       return 1;
     }
     if (end_quickly(&v)) return 1;

@@ -235,3 +235,10 @@ double lcplug_lu_least_pivot(const lu *f, const double *unit) {
   }
   return least;
 }
+
+int lcplug_lu_is_negative(const lu *f) {
+  int negative = 0;
+  if (f->symmetric) return 0; /* Cholesky's pivots are not */
+  for (int p = 0; p < f->c->n; p++) negative ^= f->inverse[p] < 0.0;
+  return negative;
+}

@@ -45,4 +45,7 @@ void lcplug_lu_solve(const lu *f, double *x);
 /* The smallest pivot as a part of its row's number in `unit`; 0 if one was left out. */
 double lcplug_lu_least_pivot(const lu *f, const double *unit);
 
+/* Whether the determinant of what was factorized is below 0. */
+int lcplug_lu_is_negative(const lu *f);
+
 #endif

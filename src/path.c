@@ -240,18 +240,11 @@ static void find_slope(path *p) {
   lcplug_lu_solve(&p->matrix, p->slope);
 }
 
-/* 1, or -1 if A + E has a negative determinant. */
-static double orientation(const path *p) {
-  double sign = 1.0;
-  for (int i = 0; i < p->m->n; i++)
-    if (p->matrix.inverse[i] < 0.0) sign = -sign;
-  return sign;
-}
-
 /* The way on.  In the beginning that is to smaller eps, and at each bend the determinant changes
  * its sign: so nobody turns round unaware. */
 static void find_tangent(path *p) {
-  p->tangent_eps = -orientation(p) / sqrt(1.0 + product(p, p->slope, p->slope));
+  double sign = lcplug_lu_is_negative(&p->matrix) ? 1.0 : -1.0;
+  p->tangent_eps = sign / sqrt(1.0 + product(p, p->slope, p->slope));
   for (int i = 0; i < p->m->n; i++) p->tangent[i] = p->tangent_eps * p->slope[i];
 }
 
