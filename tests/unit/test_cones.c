@@ -665,23 +665,84 @@ static void check_lu(lu *f, const instance *p, int symmetric, rng *r) {
   free(x), free(right), free(blocks);
 }
 
-START_TEST(lu_solves_what_it_was_given) {
-  rng r = {(uint64_t)_i + 41};
-  instance *p = instance_contacts(&r, 1 + 25 * _i, 2 + 7 * _i, 1e-3, 0.5, 0.5);
-  lcplug_problem problem = instance_problem(p);
-  lcplug_workspace *workspace = lcplug_workspace_create();
+/* What an lu is made of. */
+typedef struct lu_bench {
+  instance *p;
+  lcplug_workspace *workspace;
   layout l;
   lower_triangle lower;
   cholesky c;
   lu f;
-  ck_assert_int_eq(lcplug_layout_build(&l, &problem, workspace), LCPLUG_OK);
-  ck_assert_int_eq(lcplug_scan(&lower, &problem, &l, workspace), LCPLUG_OK);
-  ck_assert_int_eq(lcplug_cholesky_analyze(&c, &lower, l.groups, l.group_first, workspace),
+} lu_bench;
+
+static void open_lu(lu_bench *t, instance *p) {
+  lcplug_problem problem = instance_problem(p);
+  *t = (lu_bench){.p = p, .workspace = lcplug_workspace_create()};
+  ck_assert_int_eq(lcplug_layout_build(&t->l, &problem, t->workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_scan(&t->lower, &problem, &t->l, t->workspace), LCPLUG_OK);
+  ck_assert_int_eq(lcplug_cholesky_analyze(&t->c, &t->lower, t->l.groups, t->l.group_first,
+                                           t->workspace),
                    LCPLUG_OK);
-  ck_assert_int_eq(lcplug_lu_begin(&f, &c, NULL, &lower, workspace), LCPLUG_OK);
-  for (int pass = 0; pass < 4; pass++) check_lu(&f, p, pass % 2, &r);
-  lcplug_workspace_free(workspace);
-  instance_free(p);
+  ck_assert_int_eq(lcplug_lu_begin(&t->f, &t->c, NULL, &t->lower, t->workspace), LCPLUG_OK);
+}
+
+static void close_lu(lu_bench *t) {
+  lcplug_workspace_free(t->workspace);
+  instance_free(t->p);
+}
+
+START_TEST(lu_solves_what_it_was_given) {
+  rng r = {(uint64_t)_i + 41};
+  lu_bench t;
+  open_lu(&t, instance_contacts(&r, 1 + 25 * _i, 2 + 7 * _i, 1e-3, 0.5, 0.5));
+  for (int pass = 0; pass < 4; pass++) check_lu(&t.f, t.p, pass % 2, &r);
+  close_lu(&t);
+}
+END_TEST
+
+/* By elimination with exchanges of rows; a is lost. */
+static int has_negative_determinant(double *a, int n) {
+  int negative = 0;
+  for (int k = 0; k < n; k++) {
+    int best = k;
+    for (int i = k + 1; i < n; i++)
+      if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
+    negative ^= (best != k) ^ (a[best * n + k] < 0.0);
+    for (int j = 0; j < n; j++) {
+      double was = a[k * n + j];
+      a[k * n + j] = a[best * n + j], a[best * n + j] = was;
+    }
+    for (int i = k + 1; i < n; i++)
+      for (int j = n - 1; j >= k; j--) a[i * n + j] -= a[i * n + k] / a[k * n + k] * a[k * n + j];
+  }
+  return negative;
+}
+
+/* Blocks that are neither symmetric nor positive, on contacts of a heap: both signs come up. */
+START_TEST(lu_tells_the_sign_of_the_determinant) {
+  rng r = {73};
+  lu_bench t;
+  open_lu(&t, instance_contacts(&r, 8, 5, 1e-3, 0.5, 0.5));
+  int n = t.p->n, seen[2] = {0, 0};
+  double *dense = calloc((size_t)(n * n), sizeof *dense);
+  for (int trial = 0; trial < 40; trial++) {
+    for (int i = 0; i < n * n; i++) dense[i] = instance_at(t.p, i / n, i % n);
+    lcplug_lu_load(&t.f, 0);
+    for (int i = 0; i < n; i += 3) {
+      double own[9];
+      for (int k = 0; k < 9; k++) own[k] = rng_between(&r, -4, 4);
+      for (int k = 0; k < 9; k++) dense[(i + k / 3) * n + i + k % 3] += own[k];
+      lcplug_lu_add_block(&t.f, i, 3, own);
+    }
+    lcplug_lu_factor(&t.f);
+    int negative = has_negative_determinant(dense, n);
+    ck_assert_int_eq(lcplug_lu_is_negative(&t.f), negative);
+    seen[negative]++;
+  }
+  ck_assert_int_gt(seen[0], 5);
+  ck_assert_int_gt(seen[1], 5);
+  free(dense);
+  close_lu(&t);
 }
 END_TEST
 
@@ -1036,6 +1097,7 @@ int main(void) {
   tcase_add_test(odd, time_limit_is_kept);
   tcase_add_test(odd, asymmetric_matrices);
   tcase_add_loop_test(odd, lu_solves_what_it_was_given, 0, 5);
+  tcase_add_test(odd, lu_tells_the_sign_of_the_determinant);
   tcase_add_loop_test(odd, newton_steps_lead_downhill, 0, 8);
   tcase_add_test(random, small_answers_are_judged_as_the_model_does);
   tcase_add_test(random, one_contact_slides_in_one_step);
