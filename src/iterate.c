@@ -56,6 +56,7 @@ int lcplug_iteration_is_best(const iteration *it, double residual) {
 
 int lcplug_iteration_next(iteration *it, double residual, double rounding) {
   it->iterations++;
+  it->last = residual;
   double allowed = it->tol;
   if (lcplug_iteration_is_best(it, residual)) {
     it->residual = residual;

@@ -16,6 +16,7 @@ typedef struct iteration {
   int iterations;
   int factorizations;
   double residual;      /* of x below */
+  double last;          /* of the iterate that was looked at last */
   lcplug_solver solver; /* who found it, where several take turns */
   lcplug_status status;
   double *x; /* best iterate; on entry the first guess */

@@ -1,8 +1,9 @@
 /* newton.c - friction cones: an interior point (cone_interior.h), then Newton's method along a path
  * of smoothed conditions; see path.h.
  *
- * Every step costs one factorization.  In large problems the interior point comes first unless
- * there is a good guess, and asks the path to finish what it has begun.  What follows is for
+ * Every step costs one factorization.  Where the answer to a box is known whole steps from there
+ * are tried first: structures that stand end so.  In large problems the interior point comes next
+ * unless there is a good guess, and asks the path to finish what it has begun.  What follows is for
  * problems that it does not solve, or that are not for it.  For friction=cone, whose problem is
  * convex, the path leads to the answer.  Exact Coulomb friction and pyramids are not convex, and
  * their path may turn back.  Where that happens at a few contacts these are mended by themselves
@@ -23,13 +24,21 @@
 #include "mend.h"
 #include "path.h"
 
+/* Leaps from the answer to a box: how many at most, and in a row without halving what is left.  The
+ * first one's eps, as a part of that; what the next one multiplies it by, unless the tolerance does
+ * not ask for as much: with sharper corners than needed redundant contacts run off once more.
+ * Where they have run off for good. */
+enum { LEAPS = 16, IDLE_LEAPS = 5 };
+static const double LEAP_STIFFNESS = 0.5, LEAP_EPS = 1e-3, NEXT_LEAP = 0.1, ENOUGH = 0.7;
+static const double RUN_OFF = 20.0;
 enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
 enum { FEW_BEND_STEPS = 300, SHORT_BENDS = 400 };
 /* What eps is multiplied by at best, in haste and where care is taken. */
 static const double FASTEST = 1e-3, BRISK = 0.2;
 /* From a guess that leaves less than this the path begins at so much of its residual. */
 static const double GOOD_GUESS = 0.5, WARM_EPS = 0.01;
-/* A guess that leaves less than this is worth a hasty try; an interior point that does, more
+/* A guess that leaves less than this is worth a hasty try, and the answer to a box is no start for
+ * other ways if it leaves more; an interior point that leaves less than that is worth more
  * pains. */
 static const double NEARBY = 0.1, NEARLY_INSIDE = 1e-4;
 /* The stiffness of the first, hasty try, of the next one, and of more that large problems get. */
@@ -76,6 +85,30 @@ static int solve_hastily(path *p, point *start) {
   p->smooth.stiffness = STIFF;
   p->smooth.exact = p->m->coulomb;
   if (lcplug_path_follow(p, how)) return 1;
+  lcplug_point_copy(&p->now, start, p->m->n);
+  return 0;
+}
+
+/* What rounded corners leave goes with the square of eps. */
+static double next_leap(const iteration *it) {
+  return fmax(NEXT_LEAP, fmin(ENOUGH * sqrt(it->tol / it->last), ENOUGH));
+}
+
+/* Where a structure stands the answer to a box is wrong at few contacts, those that slide.  Whole
+ * steps put them right, a few at a time: what is left may grow before it falls, and nobody minds
+ * that. */
+static int leap_from_box(path *p, point *start) {
+  if (p->smooth.rough) return 0;
+  double eps = LEAP_EPS * p->it->residual * p->smooth.unit, best = INFINITY;
+  lcplug_point_copy(start, &p->now, p->m->n);
+  p->smooth.stiffness = LEAP_STIFFNESS;
+  p->smooth.exact = p->m->coulomb;
+  for (int k = 0, idle = 0; k < LEAPS && idle < IDLE_LEAPS; k++, eps *= next_leap(p->it)) {
+    if (lcplug_path_leap(p, eps)) return 1;
+    if (!(p->it->last < RUN_OFF)) break;
+    if (p->it->last < 0.5 * best) best = p->it->last, idle = 0;
+    else idle++;
+  }
   lcplug_point_copy(&p->now, start, p->m->n);
   return 0;
 }
@@ -201,9 +234,9 @@ static int solve_inside(path *p, point *start) {
 }
 
 /* Where A is singular what is inside has no middle: forces without bound do nothing. */
-static int solve_quickly(path *p, point *start, int *singular) {
+static int solve_quickly(path *p, point *start, int nearby, int *singular) {
   int inside = p->m->blocks >= INSIDE_SETS && lcplug_may_go_inside(p);
-  int in_haste = !inside || p->it->residual < NEARBY;
+  int in_haste = !inside || nearby;
   if (solve_strictly(p, start)) return 1;
   if (in_haste && solve_hastily(p, start)) return 1;
   *singular = lcplug_path_is_singular(p);
@@ -211,9 +244,11 @@ static int solve_quickly(path *p, point *start, int *singular) {
   return !in_haste && solve_hastily(p, start);
 }
 
-static void solve(path *p, point *start) {
-  int singular;
-  if (solve_quickly(p, start, &singular) || solve_softly(p, start)) return;
+static void solve(path *p, point *start, int frozen) {
+  int singular, nearby = p->it->residual < NEARBY;
+  if (frozen && p->m->blocks >= MANY_SETS && leap_from_box(p, start)) return;
+  if (frozen && !nearby) lcplug_path_restart(p);
+  if (solve_quickly(p, start, nearby, &singular) || solve_softly(p, start)) return;
   if (solve_softly_again(p, start, singular)) return;
   double before = p->it->residual;
   if (singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
@@ -262,7 +297,8 @@ static lcplug_error solve_few(const model *m, const lower_triangle *A, cholesky 
 }
 
 lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, cholesky *factor,
-                                 condensed *q, iteration *it, lcplug_workspace *workspace) {
+                                 condensed *q, int frozen, iteration *it,
+                                 lcplug_workspace *workspace) {
   path p;
   point start;
   if (!lcplug_point_take(&start, m->n, workspace)) return LCPLUG_ERROR_MEMORY;
@@ -270,7 +306,7 @@ lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, choles
   lcplug_error error = begin(&p, m, A, factor, q, it, workspace);
   if (error) return error;
   int before = it->iterations;
-  solve(&p, &start);
+  solve(&p, &start, frozen);
   polish(&p, it);
   it->iterations = before + p.steps; /* not only those that were looked at */
   if (it->status == LCPLUG_ITERATION_LIMIT) it->status = LCPLUG_STALLED;

@@ -6,8 +6,9 @@
 #include "iterate.h"
 
 /* Smoothed Newton method from it->x.  factor: analyzed for A, the matrix of m in the solver's
- * order. */
+ * order.  frozen: it->x is the answer to a box with frozen bounds of friction (exact.h). */
 lcplug_error lcplug_newton_solve(const model *m, const lower_triangle *A, cholesky *factor,
-                                 condensed *q, iteration *it, lcplug_workspace *workspace);
+                                 condensed *q, int frozen, iteration *it,
+                                 lcplug_workspace *workspace);
 
 #endif

@@ -158,6 +158,15 @@ int lcplug_path_polish(path *p) {
   return observe(p);
 }
 
+int lcplug_path_leap(path *p, double eps) {
+  p->damping = 0.0;
+  p->now.eps = fmax(eps, LEAST_EPS * p->smooth.unit);
+  find_direction(p);
+  for (int i = 0; i < p->m->n; i++) p->now.x[i] += p->dx[i];
+  apply(p, p->now.x, p->center, p->now.Ax);
+  return observe(p);
+}
+
 /* ---- by eps ---------------------------------------------------------------------------------- */
 
 /* Far from the path, or with round corners, an answer is seldom good; judging it costs half a step.

@@ -78,6 +78,10 @@ void lcplug_path_pull(path *p, const double *center, double part);
 /* Whether A is singular but for rounding: CFM 0 and redundant contacts.  Costs a factorization. */
 int lcplug_path_is_singular(path *p);
 
+/* A whole Newton step at this eps, whatever |f| says of it, and a look at its answer (it->last); 1
+ * when it is time to stop. */
+int lcplug_path_leap(path *p, double eps);
+
 /* One Newton step at a much smaller eps, and a look at its answer; 1 when it is time to stop. */
 int lcplug_path_polish(path *p);
 

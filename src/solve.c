@@ -34,8 +34,6 @@ static const double DENSEST_SPARSE = 0.4;
 /* What auto asks of gradients and of friction cones: the last digits cost steps that nobody
  * sees. */
 static const double CONE_TOLERANCE = 1e-8;
-/* Of the violation: what the answer to friction=ode may leave of it to be a start for cones. */
-static const double GOOD_START = 0.1;
 
 /* Of all rows, in units of Cholesky's: what boxes take where clusters are large, as in walls, which
  * stand; and what Newton's method takes at least. */
@@ -347,17 +345,17 @@ static lcplug_error run_small_cones(job *j) {
 }
 
 /* The same for problems that are not small, where boxes are not solved as quickly: what takes
- * more than a few steps slides, and only an answer that is nearly right is kept.  Where friction
- * is without limit there is nothing else. */
-static lcplug_error try_boxes(job *j, box_source *source) {
+ * more than a few steps slides.  Where friction is without limit there is nothing else.
+ * *answered: x is the answer to a box. */
+static lcplug_error try_boxes(job *j, box_source *source, int *answered) {
   lcplug_error error = lcplug_exact_is_endless(&j->layout)
                            ? lcplug_exact_endless(source, &j->model, &j->it, j->bound, j->workspace)
                            : lcplug_exact_try(source, j->settings->friction, &j->it, j->bound,
                                               j->Ax, j->workspace);
   if (error) return error;
-  int solved = j->it.status == LCPLUG_SOLVED;
-  if (solved && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
-  if (!(solved && j->it.residual < GOOD_START)) set_guess(j);
+  *answered = j->it.status == LCPLUG_SOLVED;
+  if (*answered && lcplug_iteration_begin(&j->it, &j->model, j->Ax, j->workspace)) return LCPLUG_OK;
+  if (!*answered) set_guess(j);
   j->it.status = LCPLUG_STALLED;
   return LCPLUG_OK;
 }
@@ -365,6 +363,7 @@ static lcplug_error try_boxes(job *j, box_source *source) {
 /* Friction cones and pyramids: the general way to store A, and a factorization beside it. */
 static lcplug_error run_general_newton(job *j, int boxes_first) {
   box_source source;
+  int frozen = 0;
   lcplug_error error = store_symmetric(j);
   if (j->lower.skew) boxes_first = 0; /* which would be the boxes of another matrix */
   if (!error && j->system) error = lcplug_jacobian_lower(&j->lower, &j->jacobian, j->workspace);
@@ -373,12 +372,12 @@ static lcplug_error run_general_newton(job *j, int boxes_first) {
   if (!error)
     error = lcplug_model_build(&j->model, &j->layout, &j->op, last_stage(j->settings->friction),
                                j->bound, j->workspace);
-  if (!error && boxes_first) error = try_boxes(j, &source);
+  if (!error && boxes_first) error = try_boxes(j, &source, &frozen);
   if (error || (boxes_first && j->it.status == LCPLUG_SOLVED)) return error;
   error = lcplug_box_source_condense(&source, NEWTON_FACTORIZATIONS, j->workspace);
   return error ? error
-               : lcplug_newton_solve(&j->model, &j->lower, source.factor, source.condensed, &j->it,
-                                     j->workspace);
+               : lcplug_newton_solve(&j->model, &j->lower, source.factor, source.condensed, frozen,
+                                     &j->it, j->workspace);
 }
 
 static lcplug_error run_newton(job *j) {
