@@ -41,6 +41,13 @@ static const double LOWER = 0.1, AT_REST = 0.1, LET_GO = 1e-2;
 static const double SINCE = 0.1, SMALL = 1e-6;
 enum { LONG = 25 };
 
+/* A dive, where bodies relax at an m below this: r is no more than so many times the tolerance, and
+ * so much less than at the dive before, unless that was long ago.  It is left when r gets much
+ * larger. */
+static const double DEEP = 1e-10, SHALLOW = 10.0, NEARER = 0.3, UNDER_WATER = 30.0;
+static const double DIVE_DRAG = 3e-4, DOWN = 0.01;
+enum { DIVE_STEPS = 5, LONG_AGO = 15 };
+
 /* How much there is of steps and finishes.  With many sets it takes longer to pass all that jams,
  * and what comes after this method takes longer still. */
 enum { CONVEX_STEPS = 40, STEPS = 150, FINISHES = 10, PATIENT_STEPS = 1000, PATIENT_FINISHES = 30 };
@@ -66,6 +73,8 @@ typedef struct interior {
   int finishes;      /* left */
   double asked;      /* m of the last one */
   double tried;      /* m where Newton's method was, last */
+  double dived;      /* r at the last dive ... */
+  int since_dive;    /* ... and the steps since */
 } interior;
 
 /* ---- the start ------------------------------------------------------------------------------- */
@@ -365,6 +374,65 @@ static int relax(interior *v) {
   return v->drag <= MOST_DRAG;
 }
 
+/* ---- dives ----------------------------------------------------------------------------------- */
+
+/* Whether a dive may end here. */
+static int is_time_to_dive(interior *v) {
+  double tol = v->p->it->tol;
+  v->since_dive++;
+  if (!v->relaxing || v->mean > DEEP * v->first || v->missing > SHALLOW * tol) return 0;
+  return v->missing < NEARER * v->dived || v->since_dive > LONG_AGO;
+}
+
+/* Straight down to the edges, m a hundredth with each step and the drag as it is: the body that
+ * relaxes stays where it is, and what it leaves of r stays, too, but not for long if it was little.
+ * 1 when it is time to stop. */
+static int go_down(interior *v) {
+  v->drag = DIVE_DRAG;
+  for (int k = 0; k < DIVE_STEPS; k++) {
+    factor(v);
+    v->step = fmin(1.0, MOST_OF_IT * find_relaxing_step(v, DOWN * v->mean));
+    if (v->step < STANDS) return 0;
+    move(v);
+    look_around(v);
+    if (observe(v)) return 1;
+    if (v->missing > UNDER_WATER * v->p->it->tol) return 0;
+  }
+  return 0;
+}
+
+/* With redundant contacts and hardly any CFM a body may take hundreds of steps to come to rest at a
+ * small m, as its forces move along directions in which A is next to nothing.  What it has left to
+ * do is often less than anybody asks for.  So that is looked at, and if it is not it goes on from
+ * where it was. */
+static int dive(interior *v, lcplug_workspace *workspace) {
+  workspace_mark mark = lcplug_mark(workspace);
+  size_t n = (size_t)v->m->n, quads = (size_t)v->pairs.quads;
+  interior before = *v;
+  double *x = TAKE(workspace, double, n), *Ax = TAKE(workspace, double, n);
+  pair_quad *pairs = TAKE(workspace, pair_quad, quads);
+  int over = 0;
+  if (x && Ax && pairs) {
+    memcpy(x, v->x, n * sizeof *x);
+    memcpy(Ax, v->Ax, n * sizeof *Ax);
+    memcpy(pairs, v->pairs.quad, quads * sizeof *pairs);
+    over = go_down(v);
+  }
+  if (x && Ax && pairs && !over) {
+    *v = before;
+    memcpy(v->x, x, n * sizeof *x);
+    memcpy(v->Ax, Ax, n * sizeof *Ax);
+    memcpy(v->pairs.quad, pairs, quads * sizeof *pairs);
+    look_around(v);
+    v->dived = v->missing;
+    v->since_dive = 0;
+  }
+  lcplug_release(workspace, mark);
+  return over;
+}
+
+/* ---- the method ------------------------------------------------------------------------------ */
+
 /* How much of the way to the edge is gone: where nothing jams m falls fifty-fold, not tenfold. */
 static double part_of_the_way(const interior *v, double most) {
   if (most > NEARLY_FULL && v->mean < SETTLED * v->first) return NEARLY_ALL;
@@ -398,7 +466,7 @@ int lcplug_cone_interior(path *p, int correctors, cone_finish *finish,
   int patient = lcplug_takes_long_inside(p->m);
   int steps = convex ? CONVEX_STEPS : patient ? PATIENT_STEPS : STEPS;
   v.finishes = patient ? PATIENT_FINISHES : FINISHES;
-  v.asked = v.tried = INFINITY;
+  v.asked = v.tried = v.dived = INFINITY;
   if (!take_vectors(&v, workspace)) return 0;
   begin(&v);
   if (!v.pairs.count) return 0;
@@ -406,7 +474,8 @@ int lcplug_cone_interior(path *p, int correctors, cone_finish *finish,
     look_around(&v);
     if (!step) v.first = v.mean;
     if (!(v.mean > 0.0 && v.mean < INFINITY)) return 0;
-    if (is_time_to_look(&v, step) && observe(&v)) {
+    if ((is_time_to_look(&v, step) && observe(&v)) ||
+        (is_time_to_dive(&v) && dive(&v, workspace))) {
       leave_to_path(&v);
       return 1;
     }

@@ -17,7 +17,8 @@
  * by implicit Euler, one step for each step of the method: a drag D / dt beside A + E is all
  * that it takes.  r grows at first, as the body moves, and goes to 0 when it has come to rest
  * elsewhere; the drag is made smaller as long as steps are long.  No merit function could allow
- * that.  m is no smaller than r calls for, as small m make hard edges. */
+ * that.  m is no smaller than r calls for, as small m make hard edges.  Once r is next to nothing
+ * a few steps straight down to the edges tell whether that will do. */
 #ifndef LCPLUG_CONE_INTERIOR_H
 #define LCPLUG_CONE_INTERIOR_H
 

@@ -271,7 +271,8 @@ typedef struct lcplug_info {
   int32_t factorizations; /* of the exact solver */
   double residual;        /* lcplug_residual of the answer */
   double gap;             /* how fast a contact opens that bears a force: with friction=cone the
-                             relaxation max mu |w_t|, with mu infinite w_n of what it holds; else 0 */
+                             relaxation max mu |w_t|, with mu infinite w_n of what it holds;
+                             else 0 */
   double seconds;         /* wall-clock time of this call; 0 unless settings.timing */
   double reserved[10];
 } lcplug_info;
