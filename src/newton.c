@@ -25,11 +25,11 @@
 #include "path.h"
 
 /* Leaps from the answer to a box: how many at most, and in a row without halving what is left.  The
- * first one's eps, as a part of that; what the next one multiplies it by, unless the tolerance does
- * not ask for as much: with sharper corners than needed redundant contacts run off once more.
- * Where they have run off for good. */
+ * first one's eps, beside the root of that; what the next one multiplies it by, unless the
+ * tolerance does not ask for as much: with sharper corners than needed redundant contacts run off
+ * once more.  Where they have run off for good. */
 enum { LEAPS = 16, IDLE_LEAPS = 5 };
-static const double LEAP_STIFFNESS = 0.5, LEAP_EPS = 1e-3, NEXT_LEAP = 0.1, ENOUGH = 0.7;
+static const double LEAP_STIFFNESS = 0.5, LEAP_EPS = 3e-4, NEXT_LEAP = 0.1, ENOUGH = 0.7;
 static const double RUN_OFF = 20.0;
 enum { HASTY_STEPS = 30, MENDED_STEPS = 60, SOFT_STEPS = 150, BRANCH_STEPS = 80 };
 enum { FEW_BEND_STEPS = 300, SHORT_BENDS = 400 };
@@ -99,7 +99,7 @@ static double next_leap(const iteration *it) {
  * that. */
 static int leap_from_box(path *p, point *start) {
   if (p->smooth.rough) return 0;
-  double eps = LEAP_EPS * p->it->residual * p->smooth.unit, best = INFINITY;
+  double eps = LEAP_EPS * sqrt(p->it->residual) * p->smooth.unit, best = INFINITY;
   lcplug_point_copy(start, &p->now, p->m->n);
   p->smooth.stiffness = LEAP_STIFFNESS;
   p->smooth.exact = p->m->coulomb;
