@@ -9,6 +9,7 @@
 #include "exact.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,8 +20,10 @@ enum { MEMORY_STEPS = 4, ACTIVE_SET_STEPS = 20, INTERIOR_STEPS = 60, PULLS = 6 }
 enum { FREEZE_ROUNDS = 20 };
 static const double PROGRESS = 0.3;
 /* What cones give to boxes before they take their own way; rounds in which endless friction may
- * settle. */
-enum { FEW_STEPS = 5, ENDLESS_ROUNDS = 5 };
+ * settle: of 327 captured problems 78 do, and none of them after a round that changed more than
+ * this part of what the one before did, and more than a few rows. */
+enum { FEW_STEPS = 5, ENDLESS_ROUNDS = 5, FEW_CHANGES = 16 };
+static const double SETTLING = 0.6;
 
 /* Of the diagonal: how hard a centre pulls. */
 static const double PULL = 1e-8;
@@ -291,16 +294,16 @@ static void hold_all(const layout *l, double *bound) {
   }
 }
 
-/* Holds what presses in x, and nobody else; 1 if that is who was held before. */
+/* Holds what presses in x, and nobody else; returns how many rows were not held so before. */
 static int hold_pressed(const layout *l, const double *x, double *bound) {
-  int same = 1;
+  int changes = 0;
   for (int i = 0; i < l->n; i++) {
     if (l->normal[i] < 0) continue;
     double next = lcplug_friction_bound(l->hi[i], x[l->normal[i]]);
-    same &= next == bound[i];
+    changes += next != bound[i];
     bound[i] = next;
   }
-  return same;
+  return changes;
 }
 
 void lcplug_exact_press_held(const layout *l, const model *m, double *x) {
@@ -314,10 +317,13 @@ void lcplug_exact_press_held(const layout *l, const model *m, double *x) {
 
 /* From the answer that holds all; 1 if those that press and those that are held become the same. */
 static int settle_endless(exact *e, double *bound, lcplug_error *error) {
+  int before = INT_MAX;
   e->only_tries = 1;
   for (int round = 0; !*error && e->it->status == LCPLUG_SOLVED; round++) {
-    if (hold_pressed(e->layout, e->it->x, bound)) return 1;
-    if (round == ENDLESS_ROUNDS) break;
+    int changes = hold_pressed(e->layout, e->it->x, bound);
+    if (!changes) return 1;
+    if (round == ENDLESS_ROUNDS || (changes > FEW_CHANGES && changes > SETTLING * before)) break;
+    before = changes;
     set_bounds(e, bound);
     *error = solve_box(e);
   }
