@@ -98,7 +98,7 @@ static double next_leap(const iteration *it) {
  * steps put them right, a few at a time: what is left may grow before it falls, and nobody minds
  * that. */
 static int leap_from_box(path *p, point *start) {
-  if (p->smooth.rough) return 0;
+  if (p->smooth.rough || !(p->it->residual < 1.0)) return 0; /* no better than no force */
   double eps = LEAP_EPS * sqrt(p->it->residual) * p->smooth.unit, best = INFINITY;
   lcplug_point_copy(start, &p->now, p->m->n);
   p->smooth.stiffness = LEAP_STIFFNESS;
