@@ -376,7 +376,7 @@ static int relax(interior *v) {
 
 /* ---- dives ----------------------------------------------------------------------------------- */
 
-/* Whether a dive may end here. */
+/* Counts the steps since the last dive; 1 if the next one is due. */
 static int is_time_to_dive(interior *v) {
   double tol = v->p->it->tol;
   v->since_dive++;
@@ -384,8 +384,8 @@ static int is_time_to_dive(interior *v) {
   return v->missing < NEARER * v->dived || v->since_dive > LONG_AGO;
 }
 
-/* Straight down to the edges, m a hundredth with each step and the drag as it is: the body that
- * relaxes stays where it is, and what it leaves of r stays, too, but not for long if it was little.
+/* Straight down to the edges, m a hundredth with each step, under a steady drag: the body that
+ * relaxes nearly stays where it is, and what it leaves of r stays, too, but not for long if it was little.
  * 1 when it is time to stop. */
 static int go_down(interior *v) {
   v->drag = DIVE_DRAG;
