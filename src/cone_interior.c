@@ -385,8 +385,8 @@ static int is_time_to_dive(interior *v) {
 }
 
 /* Straight down to the edges, m a hundredth with each step, under a steady drag: the body that
- * relaxes nearly stays where it is, and what it leaves of r stays, too, but not for long if it was little.
- * 1 when it is time to stop. */
+ * relaxes nearly stays where it is, and what it leaves of r stays, too, but not for long if it was
+ * little.  1 when it is time to stop. */
 static int go_down(interior *v) {
   v->drag = DIVE_DRAG;
   for (int k = 0; k < DIVE_STEPS; k++) {
