@@ -41,6 +41,18 @@ static const double LOWER = 0.1, AT_REST = 0.1, LET_GO = 1e-2;
 static const double SINCE = 0.1, SMALL = 1e-6;
 enum { LONG = 25 };
 
+/* Where A is nearly singular: w goes straight from this m on; below the next one bodies relax with no
+ * more drag than this beside the root of m, at an m that is not much lower. */
+static const double STRAIGHT_ON = 1e-2, GENTLE = 1e-6, GENTLE_DRAG = 0.1, GENTLY_LOWER = 0.5;
+
+/* Soundings there, where the path ends at an m below the first of these: the pull beside the root of
+ * m, what makes it stronger where it was too weak, and when it is too strong to be of use.  Where an
+ * answer is looked at; half of the way down, which further ones need not go again; the end.  What
+ * one has to leave of what the one before has left. */
+static const double SOUND_BELOW = 2e-8, PULL = 0.1, STRONGER = 10.0, MOST_PULL = 1e-4;
+static const double SHARP = 1e-13, HALF_WAY = 3e-11, BOTTOM = 1e-18, BETTER = 0.7, STEADY = 0.8;
+enum { SOUNDINGS = 4, SOUNDING_STEPS = 20, STEADY_STEPS = 2 };
+
 /* A dive, where bodies relax at an m below this: r is no more than so many times the tolerance, and
  * so much less than at the dive before, unless that was long ago.  It is left when r gets much
  * larger. */
@@ -50,7 +62,7 @@ enum { DIVE_STEPS = 5, LONG_AGO = 15 };
 
 /* How much there is of steps and finishes.  With many sets it takes longer to pass all that jams,
  * and what comes after this method takes longer still. */
-enum { CONVEX_STEPS = 40, STEPS = 150, FINISHES = 10, PATIENT_STEPS = 1000, PATIENT_FINISHES = 30 };
+enum { STEPS = 150, FINISHES = 10, PATIENT_STEPS = 1000, PATIENT_FINISHES = 30 };
 enum { PATIENT_SETS = 570 };
 
 typedef struct interior {
@@ -69,6 +81,8 @@ typedef struct interior {
   int relaxing;      /* with a drag, for so many steps */
   double held;       /* the m that is held then */
   int correctors;    /* Gondzio's, at most */
+  int loose;         /* A is nearly singular */
+  double pull, *center; /* x is pulled there, by this part of A's diagonal */
   cone_finish *finish;
   int finishes;      /* left */
   double asked;      /* m of the last one */
@@ -81,7 +95,7 @@ typedef struct interior {
 
 static int take_vectors(interior *v, lcplug_workspace *workspace) {
   double **vectors[] = {&v->x,        &v->Ax,        &v->r,    &v->dx,
-                        &v->straight, &v->corrected, &v->fixed};
+                        &v->straight, &v->corrected, &v->fixed, &v->center};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     if (!(*vectors[i] = TAKE(workspace, double, v->m->n + PANEL_PAD))) return 0;
   return lcplug_pairs_begin(&v->pairs, 2 * v->m->blocks, v->m->coulomb, workspace);
@@ -146,7 +160,10 @@ int lcplug_may_go_inside(const path *p) {
 /* r and m. */
 static void look_around(interior *v) {
   const model *m = v->m;
+  const double *unit = v->p->diagonal;
   for (int i = 0; i < m->n; i++) v->r[i] = v->fixed[i] > 0.0 ? 0.0 : v->Ax[i] - m->b[i];
+  for (int i = 0; v->pull > 0.0 && i < m->n; i++)
+    if (v->fixed[i] == 0.0) v->r[i] += v->pull * unit[i] * (v->x[i] - v->center[i]);
   v->mean = lcplug_pairs_take_velocities(&v->pairs, v->r) / v->pairs.count;
   v->missing = 0.0;
   for (int i = 0; i < m->n; i++) v->missing = fmax(v->missing, fabs(v->r[i]) / m->unit);
@@ -165,7 +182,7 @@ static void factor(interior *v) {
     if (at.normal != at.first)
       lcplug_lu_add(&p->matrix, at.first, at.normal, lcplug_pair_coupling(q, k));
   }
-  lcplug_lu_add_diagonal(&p->matrix, fmax(TRACE, v->drag), p->diagonal);
+  lcplug_lu_add_diagonal(&p->matrix, fmax(TRACE, v->drag) + v->pull, p->diagonal);
   lcplug_lu_add_diagonal(&p->matrix, 1.0, v->fixed);
   lcplug_lu_factor(&p->matrix);
   p->steps++;
@@ -279,7 +296,9 @@ static int is_time_to_look(const interior *v, int step) {
 static int observe(interior *v) {
   path *p = v->p;
   const model *m = v->m;
-  lcplug_smoothing_answer(&p->smooth, v->x, v->Ax, p->trial);
+  for (int i = 0; i < m->n; i++) /* as the pull has it */
+    p->Atrial[i] = v->Ax[i] + v->pull * p->diagonal[i] * (v->x[i] - v->center[i]);
+  lcplug_smoothing_answer(&p->smooth, v->x, p->Atrial, p->trial);
   m->op->table->apply(m->op, p->trial, p->Atrial);
   return lcplug_iteration_observe(p->it, m, p->trial, p->Atrial);
 }
@@ -319,10 +338,12 @@ static int ask_to_finish(interior *v) {
 /* ---- pseudo-time ----------------------------------------------------------------------------- */
 
 static void begin_to_relax(interior *v) {
+  int gently = v->loose && v->mean < GENTLE * v->first;
   v->relaxing = 1;
   v->falls = 0;
-  v->held = LOWER * v->mean;
+  v->held = (gently ? GENTLY_LOWER : LOWER) * v->mean;
   v->drag = v->last_drag > 0.0 ? fmin(FIRST_DRAG, MORE * v->last_drag) : FIRST_DRAG;
+  if (gently) v->drag = fmin(v->drag, GENTLE_DRAG * sqrt(v->mean / v->first));
 }
 
 static void end_to_relax(interior *v) {
@@ -374,6 +395,39 @@ static int relax(interior *v) {
   return v->drag <= MOST_DRAG;
 }
 
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* Where a method was, to go on from there when it comes back. */
+typedef struct place {
+  interior v;
+  double *x, *Ax;
+  pair_quad *pairs;
+} place;
+
+static int take_place(place *to, const interior *v, lcplug_workspace *workspace) {
+  to->x = TAKE(workspace, double, v->m->n);
+  to->Ax = TAKE(workspace, double, v->m->n);
+  to->pairs = TAKE(workspace, pair_quad, v->pairs.quads);
+  return to->x && to->Ax && to->pairs;
+}
+
+static void keep_place(place *to, const interior *v) {
+  size_t bytes = (size_t)v->m->n * sizeof *to->x;
+  to->v = *v;
+  memcpy(to->x, v->x, bytes);
+  memcpy(to->Ax, v->Ax, bytes);
+  memcpy(to->pairs, v->pairs.quad, (size_t)v->pairs.quads * sizeof *to->pairs);
+}
+
+static void return_to(const place *from, interior *v) {
+  size_t bytes = (size_t)v->m->n * sizeof *from->x;
+  *v = from->v;
+  memcpy(v->x, from->x, bytes);
+  memcpy(v->Ax, from->Ax, bytes);
+  memcpy(v->pairs.quad, from->pairs, (size_t)v->pairs.quads * sizeof *from->pairs);
+  look_around(v);
+}
+
 /* ---- dives ----------------------------------------------------------------------------------- */
 
 /* Counts the steps since the last dive; 1 if the next one is due. */
@@ -407,25 +461,16 @@ static int go_down(interior *v) {
  * where it was. */
 static int dive(interior *v, lcplug_workspace *workspace) {
   workspace_mark mark = lcplug_mark(workspace);
-  size_t n = (size_t)v->m->n, quads = (size_t)v->pairs.quads;
-  interior before = *v;
-  double *x = TAKE(workspace, double, n), *Ax = TAKE(workspace, double, n);
-  pair_quad *pairs = TAKE(workspace, pair_quad, quads);
+  place before;
   int over = 0;
-  if (x && Ax && pairs) {
-    memcpy(x, v->x, n * sizeof *x);
-    memcpy(Ax, v->Ax, n * sizeof *Ax);
-    memcpy(pairs, v->pairs.quad, quads * sizeof *pairs);
+  if (take_place(&before, v, workspace)) {
+    keep_place(&before, v);
     over = go_down(v);
-  }
-  if (x && Ax && pairs && !over) {
-    *v = before;
-    memcpy(v->x, x, n * sizeof *x);
-    memcpy(v->Ax, Ax, n * sizeof *Ax);
-    memcpy(v->pairs.quad, pairs, quads * sizeof *pairs);
-    look_around(v);
-    v->dived = v->missing;
-    v->since_dive = 0;
+    if (!over) {
+      return_to(&before, v);
+      v->dived = v->missing;
+      v->since_dive = 0;
+    }
   }
   lcplug_release(workspace, mark);
   return over;
@@ -439,16 +484,90 @@ static double part_of_the_way(const interior *v, double most) {
   return MOST_OF_IT + (v->step > FAR ? A_LITTLE_MORE * v->straight_step : 0.0);
 }
 
+/* ---- soundings ------------------------------------------------------------------------------- */
+
+static void go_on(interior *v, double most) {
+  v->step = fmin(1.0, part_of_the_way(v, most) * most);
+  move(v);
+}
+
+/* All the way down under a pull; 1 when it is time to stop.  *left: the residual down there, infinite
+ * if the pull is too weak to get so far.  half: where half of the way is behind. */
+static int let_down(interior *v, place *half, int *is_half, double *left) {
+  *left = INFINITY;
+  for (int k = 0, steady = 0; k < SOUNDING_STEPS && v->mean > BOTTOM * v->first; k++) {
+    factor(v);
+    double most = find_mehrotra_step(v);
+    if (most == 0.0) return 0;
+    go_on(v, most);
+    look_around(v);
+    if (!*is_half && v->mean < HALF_WAY * v->first) {
+      *is_half = 1;
+      keep_place(half, v);
+    }
+    if (v->mean > SHARP * v->first) continue;
+    if (observe(v)) return 1;
+    steady = v->p->it->last > STEADY * *left ? steady + 1 : 0;
+    *left = fmin(*left, v->p->it->last);
+    if (steady == STEADY_STEPS) return 0;
+  }
+  return 0;
+}
+
+/* Where A is nearly singular the path has bends without end, as contacts of one body that do the
+ * same are told apart one after the other.  But what they are told apart by is small.  A pull
+ * towards where they are straightens the path, and its end leaves no more than the pull times the way
+ * there: little more than the tolerance, if not less.  Then the next pull is towards that end. */
+static int sound(interior *v, place *start, place *half) {
+  double pull = PULL * sqrt(v->mean / v->first), left, last = INFINITY;
+  size_t bytes = (size_t)v->m->n * sizeof *v->x;
+  int is_half = 0;
+  keep_place(start, v);
+  memcpy(v->center, v->x, bytes);
+  for (int k = 0; k < SOUNDINGS; k++) {
+    v->pull = pull;
+    look_around(v);
+    if (let_down(v, half, &is_half, &left)) return 1;
+    if (left < INFINITY) {
+      if (left > BETTER * last) break;
+      last = left;
+      memcpy(v->center, v->x, bytes);
+    } else {
+      if (pull > MOST_PULL) break;
+      pull *= STRONGER;
+      is_half = 0;
+      memcpy(v->center, start->x, bytes);
+    }
+    return_to(is_half ? half : start, v);
+  }
+  return_to(start, v);
+  return 0;
+}
+
+static int ask_to_sound(interior *v, lcplug_workspace *workspace) {
+  workspace_mark mark = lcplug_mark(workspace);
+  place start, half;
+  int over = take_place(&start, v, workspace) && take_place(&half, v, workspace) &&
+             sound(v, &start, &half);
+  lcplug_release(workspace, mark);
+  v->asked = v->mean;
+  v->finishes--;
+  if (over) leave_to_path(v);
+  return over;
+}
+
 /* With the factor at hand; 0 if there is no way.  *over: it is time to stop. */
-static int advance(interior *v, int *over) {
+static int advance(interior *v, lcplug_workspace *workspace, int *over) {
   if (v->relaxing) return relax(v);
   double most = find_mehrotra_step(v);
   if (most > 0.0) {
-    v->step = fmin(1.0, part_of_the_way(v, most) * most);
-    move(v);
+    go_on(v, most);
     return 1;
   }
-  if (is_small(v) && v->mean < SINCE * v->asked && ask_to_finish(v)) *over = 1;
+  if (v->mean < SINCE * v->asked && v->finishes > 0) {
+    if (v->loose && v->mean < SOUND_BELOW * v->first) *over = ask_to_sound(v, workspace);
+    else if (is_small(v)) *over = ask_to_finish(v);
+  }
   begin_to_relax(v);
   return 1;
 }
@@ -459,12 +578,13 @@ int lcplug_takes_long_inside(const model *m) {
   return count >= PATIENT_SETS;
 }
 
-int lcplug_cone_interior(path *p, int correctors, cone_finish *finish,
+int lcplug_cone_interior(path *p, int correctors, int loose, cone_finish *finish,
                          lcplug_workspace *workspace) {
   interior v = {.p = p, .m = p->m, .correctors = correctors, .finish = finish};
   int convex = p->smooth.symmetric && !p->m->coulomb, over = 0;
   int patient = lcplug_takes_long_inside(p->m);
-  int steps = convex ? CONVEX_STEPS : patient ? PATIENT_STEPS : STEPS;
+  v.loose = loose && p->m->coulomb;
+  int steps = !convex && patient ? PATIENT_STEPS : STEPS;
   v.finishes = patient ? PATIENT_FINISHES : FINISHES;
   v.asked = v.tried = v.dived = INFINITY;
   if (!take_vectors(&v, workspace)) return 0;
@@ -474,6 +594,7 @@ int lcplug_cone_interior(path *p, int correctors, cone_finish *finish,
     look_around(&v);
     if (!step) v.first = v.mean;
     if (!(v.mean > 0.0 && v.mean < INFINITY)) return 0;
+    v.pairs.natural = v.loose && v.mean < STRAIGHT_ON * v.first;
     if ((is_time_to_look(&v, step) && observe(&v)) ||
         (is_time_to_dive(&v) && dive(&v, workspace))) {
       leave_to_path(&v);
@@ -486,7 +607,7 @@ int lcplug_cone_interior(path *p, int correctors, cone_finish *finish,
       if (is_small(&v) && ask_to_finish(&v)) return 1;
     }
     factor(&v);
-    int found = advance(&v, &over);
+    int found = advance(&v, workspace, &over);
     if (over) return 1;
     if (!found) break;
   }

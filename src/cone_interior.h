@@ -36,10 +36,10 @@ int lcplug_may_go_inside(const path *p);
 int lcplug_takes_long_inside(const model *m);
 
 /* From no force, with p's matrix, and up to so many of Gondzio's correctors in a step: with another
- * number of them other bodies jam.  At times, where the path ends, `finish` is asked to go on from
+ * number of them other bodies jam.  loose: A is nearly singular.  At times, where the path ends, `finish` is asked to go on from
  * here; what it leaves in p->now is not looked at.  1 when it is time to stop; p->now is the answer
  * then. */
-int lcplug_cone_interior(path *p, int correctors, cone_finish *finish,
+int lcplug_cone_interior(path *p, int correctors, int loose, cone_finish *finish,
                          lcplug_workspace *workspace);
 
 #endif

@@ -17,6 +17,10 @@
  * in rounding where a contact slides; so each such gap is a number of its own, and formulas that
  * do not subtract are used for the rest.
  *
+ * A step may take z along a straight line, or w, whose normal part is the gap of z.  With z the
+ * normal part of w bends when the slip turns, and A x - b - w grows by that much with each step; at
+ * a gap that is next to nothing no turn is short enough.  With w nothing bends but y o z.
+ *
  * Pairs are kept and worked on four at a time: a step looks at all of them a dozen times, and one
  * by one that took a quarter of its time. */
 #ifndef LCPLUG_CONE_PAIR_H
@@ -63,15 +67,15 @@ typedef struct pair_kernels {
   void (*scale)(pair_quad *q, int quads, int exact);
   /* t for y o z = target e; adds what follows for w to `right`.  second_order: as `second` says. */
   void (*wish)(pair_quad *q, int quads, double target, int second_order, double *right);
-  /* dy and dz of dx; returns how far they may go. */
-  double (*spread)(pair_quad *q, int quads, const double *dx);
+  /* dy and dz of dx; returns how far they may go, w on a straight line if `natural`. */
+  double (*spread)(pair_quad *q, int quads, int natural, const double *dx);
   /* The sum of y . z, a part of the step ahead. */
   double (*product)(const pair_quad *q, int quads, double step);
   void (*set_second_order)(pair_quad *q, int quads);
   /* Gondzio's corrector: adds to `second` what brings both eigenvalues of y o z, so far ahead, back
    * to within a factor of ten of the target. */
   void (*balance)(pair_quad *q, int quads, double target, double ahead);
-  void (*move)(pair_quad *q, int quads, double step);
+  void (*move)(pair_quad *q, int quads, int natural, double step);
 } pair_kernels;
 
 /* The best table for this processor, and the one for any; both give the same bits. */
@@ -82,7 +86,8 @@ typedef struct cone_pairs {
   int count, quads, most;
   pair_quad *quad;
   const pair_kernels *kernels;
-  int exact; /* Coulomb friction */
+  int exact;   /* Coulomb friction */
+  int natural; /* where it slides: w moves along a straight line instead of z */
 } cone_pairs;
 
 /* None yet; room for so many. */
@@ -118,7 +123,7 @@ static inline void lcplug_pairs_wish(cone_pairs *p, double target, int second_or
   p->kernels->wish(p->quad, p->quads, target, second_order, right);
 }
 static inline double lcplug_pairs_spread(cone_pairs *p, const double *dx) {
-  return p->kernels->spread(p->quad, p->quads, dx);
+  return p->kernels->spread(p->quad, p->quads, p->natural, dx);
 }
 static inline double lcplug_pairs_product(const cone_pairs *p, double step) {
   return p->kernels->product(p->quad, p->quads, step);
@@ -130,7 +135,7 @@ static inline void lcplug_pairs_balance(cone_pairs *p, double target, double ahe
   p->kernels->balance(p->quad, p->quads, target, ahead);
 }
 static inline void lcplug_pairs_move(cone_pairs *p, double step) {
-  p->kernels->move(p->quad, p->quads, step);
+  p->kernels->move(p->quad, p->quads, p->natural, step);
 }
 
 /* The correctors' part of t: keeps it, takes it back to what was kept. */

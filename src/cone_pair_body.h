@@ -199,7 +199,7 @@ INLINE four NAME(nearness)(const inside *a, const four *d, four gap, four alone)
   return four_choose(alone > 0.0, -d[0] / a->v[0], of_cone);
 }
 
-TARGET static double NAME(spread)(pair_quad *q, int quads, const double *dx) {
+TARGET static double NAME(spread)(pair_quad *q, int quads, int natural, const double *dx) {
   four nearest = NONE;
   for (const pair_quad *end = q + quads; q < end; q++) {
     four k = q->in_eta * q->in_eta;
@@ -216,29 +216,33 @@ TARGET static double NAME(spread)(pair_quad *q, int quads, const double *dx) {
     q->dz_gap = four_choose(q->slides > 0.0, sliding_gap, NAME(gap_along)(&q->z, q->dz));
     q->dz[0] = four_choose(q->slides > 0.0, sliding, q->dz[0]);
     nearest = four_max(NAME(nearness)(&q->y, q->dy, q->dy_gap, q->alone), nearest);
-    nearest = four_max(NAME(nearness)(&q->z, q->dz, q->dz_gap, q->alone), nearest);
+    four of_z = NAME(nearness)(&q->z, q->dz, q->dz_gap, q->alone);
+    if (natural) of_z = four_choose(q->slides > 0.0, -q->dz_gap / q->z.gap, of_z);
+    nearest = four_max(of_z, nearest);
   }
   return 1.0 / four_largest(nearest);
 }
 
-/* |v_t| grows by more than its slope says: the gap shrinks by what the direction turns. */
-INLINE void NAME(move_inside)(inside *a, const four *d, four gap, double step) {
+/* |v_t| grows by more than its slope says: the gap shrinks by what the direction turns, unless it is
+ * the gap that goes straight on. */
+INLINE void NAME(move_inside)(inside *a, const four *d, four gap, double step, four straight) {
   four r = NAME(length_t)(a->v), along = NAME(divide)(NAME(dot_t)(a->v, d), r);
   four across = step * step * four_max(NAME(dot_t)(d, d) - along * along, NONE);
   four ahead = r + step * along;
   for (int i = 0; i < 3; i++) a->v[i] += step * d[i];
   four length = NAME(length_t)(a->v), curve = across / (ROOT(ahead * ahead + across) + ahead);
-  four followed = a->gap + step * gap - curve;
+  four followed = a->gap + step * gap;
   four_bits ordinary = (r > 0.0) & (ahead > 0.0);
-  a->gap = four_choose(ordinary, followed, a->v[0] - length);
+  four bent = four_choose(ordinary, followed - curve, a->v[0] - length);
+  a->gap = four_choose(straight > 0.0, followed, bent);
   a->gap = four_max(a->gap, LEAST_GAP * a->v[0]);
   a->v[0] = a->gap + length;
 }
 
-TARGET static void NAME(move)(pair_quad *q, int quads, double step) {
+TARGET static void NAME(move)(pair_quad *q, int quads, int natural, double step) {
   for (const pair_quad *end = q + quads; q < end; q++) {
-    NAME(move_inside)(&q->y, q->dy, q->dy_gap, step);
-    NAME(move_inside)(&q->z, q->dz, q->dz_gap, step);
+    NAME(move_inside)(&q->y, q->dy, q->dy_gap, step, NONE);
+    NAME(move_inside)(&q->z, q->dz, q->dz_gap, step, natural ? q->slides : NONE);
   }
 }
 

@@ -50,6 +50,9 @@ enum { MANY_SETS = 100 };
 /* With so many of them a hasty try comes to nothing too often to be the first; with fewer the
  * interior point is no quicker. */
 enum { INSIDE_SETS = 300 };
+/* The least pivot of A, beside its diagonal element: where A is singular (CFM 0), and where redundant
+ * contacts have next to no CFM. */
+static const double SINGULAR = 1e-10, LOOSE = 1e-6;
 /* Gondzio's correctors there, and what is tried next in problems whose other ways are long. */
 enum { INSIDE_WAYS = 3 };
 static const int correctors[INSIDE_WAYS] = {3, 0, 2};
@@ -217,14 +220,14 @@ static int finish(path *p) {
 
 /* Which bodies jam is a matter of chance: where they do not let go another way is tried.  The best
  * answer is pulled upon if not much is left. */
-static int solve_inside(path *p, point *start) {
+static int solve_inside(path *p, point *start, int loose) {
   lcplug_point_copy(start, &p->now, p->m->n);
   int ways = p->m->coulomb && lcplug_takes_long_inside(p->m) ? INSIDE_WAYS : 1;
   for (int k = 0; k < ways; k++) {
     p->smooth.stiffness = STIFF;
     p->smooth.exact = p->m->coulomb;
     workspace_mark mark = lcplug_mark(p->workspace);
-    int over = lcplug_cone_interior(p, correctors[k], finish, p->workspace);
+    int over = lcplug_cone_interior(p, correctors[k], loose, finish, p->workspace);
     lcplug_release(p->workspace, mark);
     if (over) return 1;
   }
@@ -239,8 +242,9 @@ static int solve_quickly(path *p, point *start, int nearby, int *singular) {
   int in_haste = !inside || nearby;
   if (solve_strictly(p, start)) return 1;
   if (in_haste && solve_hastily(p, start)) return 1;
-  *singular = lcplug_path_is_singular(p);
-  if (inside && !*singular) return solve_inside(p, start);
+  double least = lcplug_path_least_pivot(p);
+  *singular = least < SINGULAR;
+  if (inside && !*singular) return solve_inside(p, start, least < LOOSE);
   return !in_haste && solve_hastily(p, start);
 }
 

@@ -21,8 +21,6 @@ static const double DAMP_BELOW = 0.2, FREE_ABOVE = 0.4, DAMP_BY = 100.0;
 static const double FIRST_DAMPING = 1e-8, MOST_DAMPING = 1e-3;
 /* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
 static const double TRACE = 1e-12;
-/* A pivot that is less of its diagonal element is none. */
-static const double SINGULAR = 1e-10;
 
 /* ---- by length */
 enum { MOST_CORRECTIONS = 5, MOST_TO_ENTER = 30 };
@@ -84,12 +82,12 @@ void lcplug_path_pull(path *p, const double *center, double part) {
   m->op->table->apply(m->op, p->now.x, p->now.Ax);
 }
 
-int lcplug_path_is_singular(path *p) {
+double lcplug_path_least_pivot(path *p) {
   lcplug_lu_load(&p->matrix, p->symmetric);
   lcplug_lu_add_diagonal(&p->matrix, TRACE, p->diagonal);
   lcplug_lu_factor(&p->matrix);
   p->it->factorizations++;
-  return lcplug_lu_least_pivot(&p->matrix, p->diagonal) < SINGULAR;
+  return lcplug_lu_least_pivot(&p->matrix, p->diagonal);
 }
 
 static double distance(const path *p, const double *x, const double *Ax) {

@@ -75,8 +75,9 @@ int lcplug_path_follow_bends(path *p, int steps);
  * diagonal. */
 void lcplug_path_pull(path *p, const double *center, double part);
 
-/* Whether A is singular but for rounding: CFM 0 and redundant contacts.  Costs a factorization. */
-int lcplug_path_is_singular(path *p);
+/* The least pivot of A, beside its diagonal element: rounding error where A is singular.  Costs a
+ * factorization. */
+double lcplug_path_least_pivot(path *p);
 
 /* A whole Newton step at this eps, whatever |f| says of it, and a look at its answer (it->last); 1
  * when it is time to stop. */

@@ -938,7 +938,7 @@ START_TEST(pairs_are_scaled) {
     }
     /* towards where they are: dz = -H dy, which is -z for dy = y */
     q->t_slip = q->t[0] = q->t[1] = q->t[2] = four_of(0.0);
-    p.kernels->spread(q, 1, x);
+    p.kernels->spread(q, 1, 0, x);
     for (int k = 0; k < 4; k++)
       for (int i = 0; i < 3; i++)
         ck_assert_double_le(fabs(q->dz[i][k] + q->z.v[i][k]), 1e-8 * q->z.v[0][k]);
@@ -972,7 +972,7 @@ START_TEST(coupled_pairs_follow_their_normal) {
     pair_quad *q = p.quad;
     p.kernels->scale(q, p.quads, 1);
     p.kernels->wish(q, p.quads, 1.0, 0, right);
-    p.kernels->spread(q, p.quads, dx);
+    p.kernels->spread(q, p.quads, 0, dx);
     for (int k = 0; k < 2; k++) {
       ck_assert_double_eq_tol(q->y.v[0][k], 0.6 * x[0] + signs[k] * x[2], 1e-14);
       lcplug_pair_block(&p, k, &E);
@@ -1010,12 +1010,12 @@ START_TEST(pairs_stay_inside) {
     for (int i = 0; i < FOUR_ROWS; i++) dx[i] = rng_between(&r, -3, 3);
     p.kernels->scale(p.quad, 1, 1);
     p.kernels->wish(p.quad, 1, 0.025 * p.kernels->product(p.quad, 1, 0.0), 0, right);
-    double most = p.kernels->spread(p.quad, 1, dx);
+    double most = p.kernels->spread(p.quad, 1, 0, dx);
     ck_assert_double_gt(most, 0.0);
     if (!(most < 1e6)) continue;
     pair_quad before = *p.quad, edge = before, *q = p.quad;
-    p.kernels->move(&edge, 1, most);
-    p.kernels->move(q, 1, 0.99 * most);
+    p.kernels->move(&edge, 1, 0, most);
+    p.kernels->move(q, 1, 0, 0.99 * most);
     for (int k = 0; k < 4; k++) {
       ck_assert(q->y.gap[k] > 0.0 && q->z.gap[k] > 0.0);
       double length = hypot(q->y.v[1][k], q->y.v[2][k]);
@@ -1023,6 +1023,35 @@ START_TEST(pairs_stay_inside) {
       nearest = fmin(nearest, middle_of(&edge, k) / (middle_of(&before, k) + product_of(&edge, k)));
     }
     ck_assert_double_le(nearest, 1e-3);
+  }
+  lcplug_workspace_free(workspace);
+}
+END_TEST
+
+/* A natural step takes w along a straight line, however much the slip turns on the way, and may go
+ * until the normal part of some w is 0 or some force is on its edge. */
+START_TEST(natural_steps_are_straight) {
+  rng r = {37};
+  lcplug_workspace *workspace = lcplug_workspace_create();
+  for (int trial = 0; trial < 300; trial++) {
+    cone_pairs p;
+    double dx[FOUR_ROWS], right[FOUR_ROWS] = {0}, w[3][FOUR_ROWS] = {{0}};
+    random_pairs(&r, &p, pow(10.0, rng_between(&r, -6.0, 1.0)), 1, workspace);
+    for (int i = 0; i < FOUR_ROWS; i++) dx[i] = rng_between(&r, -3, 3);
+    p.kernels->scale(p.quad, 1, 1);
+    p.kernels->wish(p.quad, 1, 0.025 * p.kernels->product(p.quad, 1, 0.0), 0, right);
+    double most = fmin(p.kernels->spread(p.quad, 1, 1, dx), 1e3);
+    ck_assert_double_gt(most, 0.0);
+    for (int k = 0; k < 3; k++) {
+      pair_quad q = *p.quad;
+      p.kernels->move(&q, 1, 1, 0.495 * k * most);
+      p.kernels->take_velocities(&q, 1, 1, w[k]);
+      for (int l = 0; l < 4; l++) ck_assert(q.y.gap[l] > 0.0 && q.z.gap[l] > 0.0);
+    }
+    for (int i = 0; i < FOUR_ROWS; i++) {
+      double size = fabs(w[0][i]) + fabs(w[2][i]);
+      ck_assert_double_le(fabs(w[0][i] - 2.0 * w[1][i] + w[2][i]), 1e-12 * size);
+    }
   }
   lcplug_workspace_free(workspace);
 }
@@ -1076,12 +1105,12 @@ START_TEST(pairs_are_the_same_on_any_processor) {
       *q = *p.quad;
       k->scale(q, 1, trial % 2);
       k->wish(q, 1, 0.1, 0, right[set]);
-      k->spread(q, 1, dx);
+      k->spread(q, 1, trial / 2 % 2, dx);
       k->set_second_order(q, 1);
       k->balance(q, 1, 0.1, 0.5);
       k->wish(q, 1, 0.1, 1, right[set]);
-      reach[set] = k->spread(q, 1, dx);
-      k->move(q, 1, 0.5 * fmin(reach[set], 1.0));
+      reach[set] = k->spread(q, 1, trial / 2 % 2, dx);
+      k->move(q, 1, trial / 2 % 2, 0.5 * fmin(reach[set], 1.0));
     }
     ck_assert_double_eq(reach[0], reach[1]);
     ck_assert_mem_eq(right[0], right[1], sizeof right[0]);
@@ -1132,6 +1161,7 @@ int main(void) {
   tcase_add_loop_test(odd, pairs_are_scaled, 0, 2);
   tcase_add_test(odd, coupled_pairs_follow_their_normal);
   tcase_add_test(odd, pairs_stay_inside);
+  tcase_add_test(odd, natural_steps_are_straight);
   tcase_add_test(odd, correctors_bring_products_back);
   tcase_add_test(odd, pairs_are_the_same_on_any_processor);
   return support_run(suite);
