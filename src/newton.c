@@ -2,8 +2,8 @@
  * of smoothed conditions; see path.h.
  *
  * Every step costs one factorization.  Where the answer to a box is known whole steps from there
- * are tried first: structures that stand end so.  In large problems the interior point comes next
- * unless there is a good guess, and asks the path to finish what it has begun.  What follows is for
+ * are tried first: structures that stand end so.  The interior point comes next unless there is a
+ * good guess, and asks the path to finish what it has begun.  What follows is for
  * problems that it does not solve, or that are not for it.  For friction=cone, whose problem is
  * convex, the path leads to the answer.  Exact Coulomb friction and pyramids are not convex, and
  * their path may turn back.  Where that happens at a few contacts these are mended by themselves
@@ -47,9 +47,6 @@ static const double STIFF = 1.0, SOFT = 0.1, other_softness[] = {0.3, 0.03};
  * always jams, but with few of them damped steps have ended at answers in which structures
  * creep. */
 enum { MANY_SETS = 100 };
-/* With so many of them a hasty try comes to nothing too often to be the first; with fewer the
- * interior point is no quicker. */
-enum { INSIDE_SETS = 300 };
 /* The least pivot of A, beside its diagonal element: where A is singular (CFM 0), and where redundant
  * contacts have next to no CFM. */
 static const double SINGULAR = 1e-10, LOOSE = 1e-6;
@@ -238,7 +235,7 @@ static int solve_inside(path *p, point *start, int loose) {
 
 /* Where A is singular what is inside has no middle: forces without bound do nothing. */
 static int solve_quickly(path *p, point *start, int nearby, int *singular) {
-  int inside = p->m->blocks >= INSIDE_SETS && lcplug_may_go_inside(p);
+  int inside = lcplug_may_go_inside(p);
   int in_haste = !inside || nearby;
   if (solve_strictly(p, start)) return 1;
   if (in_haste && solve_hastily(p, start)) return 1;
