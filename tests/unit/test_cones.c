@@ -576,11 +576,17 @@ START_TEST(captured_problems_are_solved) {
 }
 END_TEST
 
-/* A heap with redundant contacts at CFM 1e-10, whose forces go on moving long after what they have
- * left to do is less than anybody asks for: 55 steps with dives (src/cone_interior.c), 409
- * without. */
-START_TEST(what_creeps_is_dived_for) {
-  lcplug_record *record = hard_record("creeps-1854");
+/* Two heaps with redundant contacts at CFM 1e-10, and how many steps are too many.  The forces of one
+ * go on moving long after what they have left to do is less than anybody asks for: 33 steps, 55
+ * without soundings (src/cone_interior.c), 409 without dives, too.  The other's path bends again
+ * and again: 31 steps, 119 without soundings. */
+static const struct {
+  const char *name;
+  int most;
+} redundant[] = {{"creeps-1854", 200}, {"sounded-504", 80}};
+
+START_TEST(redundant_contacts_take_few_steps) {
+  lcplug_record *record = hard_record(redundant[_i].name);
   lcplug_workspace *workspace = lcplug_workspace_create();
   lcplug_settings s = settings_for(LCPLUG_AUTO, LCPLUG_FRICTION_COULOMB);
   double *x = calloc((size_t)record->problem.n, sizeof *x), judged;
@@ -591,7 +597,7 @@ START_TEST(what_creeps_is_dived_for) {
   ck_assert(!lcplug_residual(workspace, &record->problem, LCPLUG_FRICTION_COULOMB, x, 1, NULL, NULL,
                              0, &judged));
   ck_assert_double_le(judged, 1e-8);
-  ck_assert_int_le(info.factorizations, 200);
+  ck_assert_int_le(info.factorizations, redundant[_i].most);
   free(x);
   lcplug_workspace_free(workspace);
   lcplug_record_free(record);
@@ -1149,7 +1155,7 @@ int main(void) {
   tcase_add_loop_test(odd, small_endless_friction_is_boxes, 0, 2);
   tcase_add_test(odd, no_solution_is_said);
   tcase_add_loop_test(odd, captured_problems_are_solved, 0, 5);
-  tcase_add_test(odd, what_creeps_is_dived_for);
+  tcase_add_loop_test(odd, redundant_contacts_take_few_steps, 0, 2);
   tcase_add_test(odd, wild_numbers_stay_finite);
   tcase_add_test(odd, time_limit_is_kept);
   tcase_add_test(odd, asymmetric_matrices);
