@@ -94,7 +94,7 @@ typedef struct interior {
 /* ---- the start ------------------------------------------------------------------------------- */
 
 static int take_vectors(interior *v, lcplug_workspace *workspace) {
-  double **vectors[] = {&v->x,        &v->Ax,        &v->r,    &v->dx,
+  double **vectors[] = {&v->x,        &v->Ax,        &v->r,     &v->dx,
                         &v->straight, &v->corrected, &v->fixed, &v->center};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     if (!(*vectors[i] = TAKE(workspace, double, v->m->n + PANEL_PAD))) return 0;
@@ -130,7 +130,7 @@ static void begin_coupled(interior *v, const force_set *set, double unit) {
 static void begin(interior *v) {
   const model *m = v->m;
   double unit = v->p->smooth.unit;
-  for (int i = 0; i < m->n; i++) v->x[i] = v->fixed[i] = 0.0;
+  for (int i = 0; i < m->n; i++) v->x[i] = v->fixed[i] = v->center[i] = 0.0;
   for (int k = 0; k < m->blocks; k++) {
     const force_set *set = &m->sets[k];
     double force = unit / m->scale[k];
@@ -505,7 +505,7 @@ static int let_down(interior *v, place *half, int *is_half, double *left) {
       *is_half = 1;
       keep_place(half, v);
     }
-    if (v->mean > SHARP * v->first) continue;
+    if (v->mean > SHARP * v->first && v->p->it->deadline == INFINITY) continue;
     if (observe(v)) return 1;
     steady = v->p->it->last > STEADY * *left ? steady + 1 : 0;
     *left = fmin(*left, v->p->it->last);
