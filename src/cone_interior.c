@@ -41,14 +41,14 @@ static const double LOWER = 0.1, AT_REST = 0.1, LET_GO = 1e-2;
 static const double SINCE = 0.1, SMALL = 1e-6;
 enum { LONG = 25 };
 
-/* Where A is nearly singular: w goes straight from this m on; below the next one bodies relax with no
- * more drag than this beside the root of m, at an m that is not much lower. */
+/* Where A is nearly singular: w goes straight from this m on; below the next one bodies relax with
+ * no more drag than this beside the root of m, at an m that is not much lower. */
 static const double STRAIGHT_ON = 1e-2, GENTLE = 1e-6, GENTLE_DRAG = 0.1, GENTLY_LOWER = 0.5;
 
-/* Soundings there, where the path ends at an m below the first of these: the pull beside the root of
- * m, what makes it stronger where it was too weak, and when it is too strong to be of use.  Where an
- * answer is looked at; half of the way down, which further ones need not go again; the end.  What
- * one has to leave of what the one before has left. */
+/* Soundings there, where the path ends at an m below this: the pull beside the root of m, what
+ * makes it stronger where it was too weak, and when it is too strong to be of use.  Where an answer
+ * is looked at; half of the way down, which further ones need not go again; the end.  The part that
+ * one may leave of what the one before has left, and what is no less than a step before. */
 static const double SOUND_BELOW = 2e-8, PULL = 0.1, STRONGER = 10.0, MOST_PULL = 1e-4;
 static const double SHARP = 1e-13, HALF_WAY = 3e-11, BOTTOM = 1e-18, BETTER = 0.7, STEADY = 0.8;
 enum { SOUNDINGS = 4, SOUNDING_STEPS = 20, STEADY_STEPS = 2 };
@@ -214,6 +214,17 @@ static void move(interior *v) {
   for (int i = 0; i < m->n; i++) v->x[i] += v->step * v->dx[i];
   m->op->table->apply(m->op, v->x, v->Ax);
   lcplug_pairs_move(&v->pairs, v->step);
+}
+
+/* How much of the way to the edge is gone: where nothing jams m falls fifty-fold, not tenfold. */
+static double part_of_the_way(const interior *v, double most) {
+  if (most > NEARLY_FULL && v->mean < SETTLED * v->first) return NEARLY_ALL;
+  return MOST_OF_IT + (v->step > FAR ? A_LITTLE_MORE * v->straight_step : 0.0);
+}
+
+static void go_on(interior *v, double most) {
+  v->step = fmin(1.0, part_of_the_way(v, most) * most);
+  move(v);
 }
 
 /* Goes back to a step that was left for another one. */
@@ -476,23 +487,10 @@ static int dive(interior *v, lcplug_workspace *workspace) {
   return over;
 }
 
-/* ---- the method ------------------------------------------------------------------------------ */
-
-/* How much of the way to the edge is gone: where nothing jams m falls fifty-fold, not tenfold. */
-static double part_of_the_way(const interior *v, double most) {
-  if (most > NEARLY_FULL && v->mean < SETTLED * v->first) return NEARLY_ALL;
-  return MOST_OF_IT + (v->step > FAR ? A_LITTLE_MORE * v->straight_step : 0.0);
-}
-
 /* ---- soundings ------------------------------------------------------------------------------- */
 
-static void go_on(interior *v, double most) {
-  v->step = fmin(1.0, part_of_the_way(v, most) * most);
-  move(v);
-}
-
-/* All the way down under a pull; 1 when it is time to stop.  *left: the residual down there, infinite
- * if the pull is too weak to get so far.  half: where half of the way is behind. */
+/* All the way down under a pull; 1 when it is time to stop.  *left: the residual down there,
+ * infinite if the pull is too weak to get so far.  half: where half of the way is behind. */
 static int let_down(interior *v, place *half, int *is_half, double *left) {
   *left = INFINITY;
   for (int k = 0, steady = 0; k < SOUNDING_STEPS && v->mean > BOTTOM * v->first; k++) {
@@ -516,8 +514,9 @@ static int let_down(interior *v, place *half, int *is_half, double *left) {
 
 /* Where A is nearly singular the path has bends without end, as contacts of one body that do the
  * same are told apart one after the other.  But what they are told apart by is small.  A pull
- * towards where they are straightens the path, and its end leaves no more than the pull times the way
- * there: little more than the tolerance, if not less.  Then the next pull is towards that end. */
+ * towards where they are straightens the path, and its end leaves no more than the pull times the
+ * way there: little more than the tolerance, if not less.  Then the next pull is towards that
+ * end. */
 static int sound(interior *v, place *start, place *half) {
   double pull = PULL * sqrt(v->mean / v->first), left, last = INFINITY;
   size_t bytes = (size_t)v->m->n * sizeof *v->x;
@@ -555,6 +554,8 @@ static int ask_to_sound(interior *v, lcplug_workspace *workspace) {
   if (over) leave_to_path(v);
   return over;
 }
+
+/* ---- the method ------------------------------------------------------------------------------ */
 
 /* With the factor at hand; 0 if there is no way.  *over: it is time to stop. */
 static int advance(interior *v, lcplug_workspace *workspace, int *over) {

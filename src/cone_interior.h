@@ -18,7 +18,15 @@
  * that it takes.  r grows at first, as the body moves, and goes to 0 when it has come to rest
  * elsewhere; the drag is made smaller as long as steps are long.  No merit function could allow
  * that.  m is no smaller than r calls for, as small m make hard edges.  Once r is next to nothing
- * a few steps straight down to the edges tell whether that will do. */
+ * a few steps straight down to the edges tell whether that will do.
+ *
+ * Where A is nearly singular there is a bend for every body whose contacts are redundant, at
+ * smaller and smaller m.  There the end of the path is looked for under a pull
+ *
+ *     r = A x - b - w(z) + pull D (x - center),     the center where the path has come to its bend
+ *
+ * which makes it straight, and leaves pull D (x - center) at its end: often less than is asked
+ * for. */
 #ifndef LCPLUG_CONE_INTERIOR_H
 #define LCPLUG_CONE_INTERIOR_H
 
@@ -36,9 +44,9 @@ int lcplug_may_go_inside(const path *p);
 int lcplug_takes_long_inside(const model *m);
 
 /* From no force, with p's matrix, and up to so many of Gondzio's correctors in a step: with another
- * number of them other bodies jam.  loose: A is nearly singular.  At times, where the path ends, `finish` is asked to go on from
- * here; what it leaves in p->now is not looked at.  1 when it is time to stop; p->now is the answer
- * then. */
+ * number of them other bodies jam.  loose: A is nearly singular.  At times, where the path ends,
+ * `finish` is asked to go on from here; what it leaves in p->now is not looked at.  1 when it is
+ * time to stop; p->now is the answer then. */
 int lcplug_cone_interior(path *p, int correctors, int loose, cone_finish *finish,
                          lcplug_workspace *workspace);
 

@@ -223,8 +223,8 @@ TARGET static double NAME(spread)(pair_quad *q, int quads, int natural, const do
   return 1.0 / four_largest(nearest);
 }
 
-/* |v_t| grows by more than its slope says: the gap shrinks by what the direction turns, unless it is
- * the gap that goes straight on. */
+/* |v_t| grows by more than its slope says: the gap shrinks by what the direction turns, unless it
+ * is the gap that goes straight on. */
 INLINE void NAME(move_inside)(inside *a, const four *d, four gap, double step, four straight) {
   four r = NAME(length_t)(a->v), along = NAME(divide)(NAME(dot_t)(a->v, d), r);
   four across = step * step * four_max(NAME(dot_t)(d, d) - along * along, NONE);

@@ -3,11 +3,11 @@
  *
  * Every step costs one factorization.  Where the answer to a box is known whole steps from there
  * are tried first: structures that stand end so.  The interior point comes next unless there is a
- * good guess, and asks the path to finish what it has begun.  What follows is for
- * problems that it does not solve, or that are not for it.  For friction=cone, whose problem is
- * convex, the path leads to the answer.  Exact Coulomb friction and pyramids are not convex, and
- * their path may turn back.  Where that happens at a few contacts these are mended by themselves
- * (mend.h), and most problems are solved by a hasty try.  For the others, in this order,
+ * good guess, and asks the path to finish what it has begun.  What follows is for problems that it
+ * does not solve, or that are not for it.  For friction=cone, whose problem is convex, the path
+ * leads to the answer.  Exact Coulomb friction and pyramids are not convex, and their path may turn
+ * back.  Where that happens at a few contacts these are mended by themselves (mend.h), and most
+ * problems are solved by a hasty try.  For the others, in this order,
  *
  *     the first part of the way is gone with the cone, De Saxce's term taken from the step before,
  *     and from there on exactly; where that fails the cone is followed further before the next try;
@@ -47,8 +47,8 @@ static const double STIFF = 1.0, SOFT = 0.1, other_softness[] = {0.3, 0.03};
  * always jams, but with few of them damped steps have ended at answers in which structures
  * creep. */
 enum { MANY_SETS = 100 };
-/* The least pivot of A, beside its diagonal element: where A is singular (CFM 0), and where redundant
- * contacts have next to no CFM. */
+/* The least pivot of A, beside its diagonal element: where A is singular (CFM 0), and where
+ * redundant contacts have next to no CFM. */
 static const double SINGULAR = 1e-10, LOOSE = 1e-6;
 /* Gondzio's correctors there, and what is tried next in problems whose other ways are long. */
 enum { INSIDE_WAYS = 3 };

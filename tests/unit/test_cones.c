@@ -576,8 +576,8 @@ START_TEST(captured_problems_are_solved) {
 }
 END_TEST
 
-/* Two heaps with redundant contacts at CFM 1e-10, and how many steps are too many.  The forces of one
- * go on moving long after what they have left to do is less than anybody asks for: 33 steps, 55
+/* Two heaps with redundant contacts at CFM 1e-10, and how many steps are too many.  The forces of
+ * one go on moving long after what they have left to do is less than anybody asks for: 33 steps, 55
  * without soundings (src/cone_interior.c), 409 without dives, too.  The other's path bends again
  * and again: 31 steps, 119 without soundings. */
 static const struct {
