@@ -503,8 +503,9 @@ static int let_down(interior *v, place *half, int *is_half, double *left) {
       *is_half = 1;
       keep_place(half, v);
     }
-    if (v->mean > SHARP * v->first && v->p->it->deadline == INFINITY) continue;
-    if (observe(v)) return 1;
+    int sharp = v->mean <= SHARP * v->first;
+    if ((sharp || v->p->it->deadline < INFINITY) && observe(v)) return 1;
+    if (!sharp) continue;
     steady = v->p->it->last > STEADY * *left ? steady + 1 : 0;
     *left = fmin(*left, v->p->it->last);
     if (steady == STEADY_STEPS) return 0;
