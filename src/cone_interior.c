@@ -61,8 +61,9 @@ static const double DIVE_DRAG = 3e-4, DOWN = 0.01;
 enum { DIVE_STEPS = 5, LONG_AGO = 15 };
 
 /* How much there is of steps and finishes.  With many sets it takes longer to pass all that jams,
- * and what comes after this method takes longer still. */
-enum { STEPS = 150, FINISHES = 10, PATIENT_STEPS = 1000, PATIENT_FINISHES = 30 };
+ * and what comes after this method takes longer still.  Where A is nearly singular and bodies have
+ * jammed all along until then, others may know better. */
+enum { STEPS = 150, FINISHES = 10, PATIENT_STEPS = 1000, PATIENT_FINISHES = 30, LOOSE_STEPS = 70 };
 enum { PATIENT_SETS = 570 };
 
 typedef struct interior {
@@ -80,10 +81,9 @@ typedef struct interior {
   int falls;         /* steps in a row that were none, for want of drag */
   int relaxing;      /* with a drag, for so many steps */
   double held;       /* the m that is held then */
-  int correctors;    /* Gondzio's, at most */
-  int loose;         /* A is nearly singular */
+  inside_manner how;
+  int loose;         /* A is nearly singular, and the problem is not convex */
   double pull, *center; /* x is pulled there, by this part of A's diagonal */
-  cone_finish *finish;
   int finishes;      /* left */
   double asked;      /* m of the last one */
   double tried;      /* m where Newton's method was, last */
@@ -249,7 +249,7 @@ static double predict(interior *v) {
  * far it may go with them. */
 static double correct_again(interior *v, double target, double most, double long_enough) {
   cone_pairs *q = &v->pairs;
-  for (int k = 0; k < v->correctors && most > 0.0 && most < long_enough; k++) {
+  for (int k = 0; k < v->how.correctors && most > 0.0 && most < long_enough; k++) {
     memcpy(v->corrected, v->dx, (size_t)v->m->n * sizeof *v->dx);
     lcplug_pairs_keep_second(q);
     lcplug_pairs_balance(q, target, fmin(1.0, most + AHEAD));
@@ -343,7 +343,7 @@ static int ask_to_finish(interior *v) {
   if (v->finishes-- <= 0) return 0;
   leave_to_path(v);
   v->asked = v->mean;
-  return v->finish(v->p);
+  return v->how.finish(v->p);
 }
 
 /* ---- pseudo-time ----------------------------------------------------------------------------- */
@@ -556,6 +556,17 @@ static int ask_to_sound(interior *v, lcplug_workspace *workspace) {
   return over;
 }
 
+/* Once.  What relaxes here may have far to go. */
+static int ask_for_detour(interior *v) {
+  cone_finish *detour = v->how.detour;
+  v->how.detour = NULL;
+  if (!detour) return 0;
+  leave_to_path(v);
+  return detour(v->p);
+}
+
+static int is_deep(const interior *v) { return v->mean < SOUND_BELOW * v->first; }
+
 /* ---- the method ------------------------------------------------------------------------------ */
 
 /* With the factor at hand; 0 if there is no way.  *over: it is time to stop. */
@@ -567,7 +578,7 @@ static int advance(interior *v, lcplug_workspace *workspace, int *over) {
     return 1;
   }
   if (v->mean < SINCE * v->asked && v->finishes > 0) {
-    if (v->loose && v->mean < SOUND_BELOW * v->first) *over = ask_to_sound(v, workspace);
+    if (v->loose && is_deep(v)) *over = ask_to_sound(v, workspace) || ask_for_detour(v);
     else if (is_small(v)) *over = ask_to_finish(v);
   }
   begin_to_relax(v);
@@ -580,19 +591,21 @@ int lcplug_takes_long_inside(const model *m) {
   return count >= PATIENT_SETS;
 }
 
-int lcplug_cone_interior(path *p, int correctors, int loose, cone_finish *finish,
-                         lcplug_workspace *workspace) {
-  interior v = {.p = p, .m = p->m, .correctors = correctors, .finish = finish};
+static int has_had_enough(const interior *v, int step, int steps) {
+  return step == steps || (step == LOOSE_STEPS && v->loose && !v->how.patient && !is_deep(v));
+}
+
+int lcplug_cone_interior(path *p, inside_manner how, lcplug_workspace *workspace) {
+  interior v = {.p = p, .m = p->m, .how = how};
   int convex = p->smooth.symmetric && !p->m->coulomb, over = 0;
-  int patient = lcplug_takes_long_inside(p->m);
-  v.loose = loose && p->m->coulomb;
-  int steps = !convex && patient ? PATIENT_STEPS : STEPS;
-  v.finishes = patient ? PATIENT_FINISHES : FINISHES;
+  int many = lcplug_takes_long_inside(p->m), steps = !convex && many ? PATIENT_STEPS : STEPS;
+  v.loose = how.loose && p->m->coulomb;
+  v.finishes = many ? PATIENT_FINISHES : FINISHES;
   v.asked = v.tried = v.dived = INFINITY;
   if (!take_vectors(&v, workspace)) return 0;
   begin(&v);
   if (!v.pairs.count) return 0;
-  for (int step = 0; step < steps; step++) {
+  for (int step = 0; !has_had_enough(&v, step, steps); step++) {
     look_around(&v);
     if (!step) v.first = v.mean;
     if (!(v.mean > 0.0 && v.mean < INFINITY)) return 0;

@@ -35,6 +35,15 @@
 /* Goes on from p->now, in its own way; 1 when it is time to stop. */
 typedef int cone_finish(path *p);
 
+/* How it is gone. */
+typedef struct inside_manner {
+  int correctors;      /* Gondzio's, at most: with another number of them other bodies jam */
+  int loose;           /* A is nearly singular */
+  int patient;         /* where there are many sets steps are not spared, whatever jams */
+  cone_finish *finish; /* asked at times, where the path ends, to go on from here ... */
+  cone_finish *detour; /* ... and this once, where soundings leave too much; it may be NULL */
+} inside_manner;
+
 /* Not with rows that follow a force which may be of either sign, nor with friction that has no
  * limit. */
 int lcplug_may_go_inside(const path *p);
@@ -43,11 +52,8 @@ int lcplug_may_go_inside(const path *p);
  * ways take longer still. */
 int lcplug_takes_long_inside(const model *m);
 
-/* From no force, with p's matrix, and up to so many of Gondzio's correctors in a step: with another
- * number of them other bodies jam.  loose: A is nearly singular.  At times, where the path ends,
- * `finish` is asked to go on from here; what it leaves in p->now is not looked at.  1 when it is
- * time to stop; p->now is the answer then. */
-int lcplug_cone_interior(path *p, int correctors, int loose, cone_finish *finish,
-                         lcplug_workspace *workspace);
+/* From no force, with p's matrix.  What others leave in p->now is not looked at.  1 when it is time
+ * to stop; p->now is the answer then. */
+int lcplug_cone_interior(path *p, inside_manner how, lcplug_workspace *workspace);
 
 #endif

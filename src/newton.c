@@ -20,6 +20,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bends.h"
 #include "cone_interior.h"
 #include "mend.h"
 #include "path.h"
@@ -53,12 +54,14 @@ static const double SINGULAR = 1e-10, LOOSE = 1e-6;
 /* Gondzio's correctors there, and what is tried next in problems whose other ways are long. */
 enum { INSIDE_WAYS = 3 };
 static const int correctors[INSIDE_WAYS] = {3, 0, 2};
-/* Paths around bends, one after the other: each stiffness has other bends.  The first may be
- * long, as every body that can jam has bends of its own. */
+/* Paths around bends, one after the other: each stiffness has other bends, the softest the fewest.
+ * The first may be long, as every body that can jam has bends of its own.  And a detour of the
+ * interior point's. */
 static const struct {
   double stiffness;
   int steps;
-} bends[] = {{0.1, 1500}, {1.0, 500}, {0.03, 500}};
+} bends[] = {{0.01, 4000}, {0.1, 1500}, {1.0, 500}};
+enum { BENDS = sizeof bends / sizeof *bends, DETOUR_STEPS = 300 };
 /* Of the first eps: where the exact conditions are tried first, and how much later the next
  * time; they start with this many times the cone's eps. */
 static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
@@ -150,23 +153,14 @@ static int solve_softly(path *p, point *start) {
 
 /* In a large problem many bodies have bends.  Where these are not soon behind, what mends them is
  * worth more tries. */
-static int solve_softly_again(path *p, point *start, int singular) {
+static int solve_softly_again(path *p, point *start, int bends_too) {
   if (!p->m->coulomb || !lcplug_may_mend(p) || p->m->blocks < MANY_SETS) return 0;
   p->smooth.exact = 1;
-  if (!singular && lcplug_path_follow_bends(p, SHORT_BENDS)) return 1;
+  if (bends_too && lcplug_path_follow_bends(p, SHORT_BENDS)) return 1;
   for (size_t k = 0; k < sizeof other_softness / sizeof *other_softness; k++) {
     lcplug_path_restart(p);
     p->smooth.stiffness = other_softness[k];
     if (solve_by_branches(p, start)) return 1;
-  }
-  return 0;
-}
-
-static int solve_around_bends(path *p) {
-  p->smooth.exact = p->m->coulomb;
-  for (size_t k = 0; k < sizeof bends / sizeof *bends; k++) {
-    p->smooth.stiffness = bends[k].stiffness;
-    if (lcplug_path_follow_bends(p, bends[k].steps)) return 1;
   }
   return 0;
 }
@@ -215,47 +209,84 @@ static int finish(path *p) {
   return lcplug_path_follow(p, how);
 }
 
-/* Which bodies jam is a matter of chance: where they do not let go another way is tried.  The best
- * answer is pulled upon if not much is left. */
-static int solve_inside(path *p, point *start, int loose) {
+static int go_around_bends(path *p, int k) {
+  p->smooth.exact = p->m->coulomb;
+  p->smooth.stiffness = bends[k].stiffness;
+  return lcplug_path_follow_bends(p, bends[k].steps);
+}
+
+static int solve_around_bends(path *p, int first) {
+  for (int k = first; k < BENDS; k++)
+    if (go_around_bends(p, k)) return 1;
+  return 0;
+}
+
+/* From a point inside, around the bends that are left. */
+static int make_detour(path *p) {
+  p->smooth.exact = p->m->coulomb;
+  p->smooth.stiffness = bends[0].stiffness;
+  return lcplug_path_follow_bends_from_here(p, DETOUR_STEPS);
+}
+
+static int go_inside(path *p, inside_manner how) {
+  p->smooth.stiffness = STIFF;
+  p->smooth.exact = p->m->coulomb;
+  workspace_mark mark = lcplug_mark(p->workspace);
+  int over = lcplug_cone_interior(p, how, p->workspace);
+  lcplug_release(p->workspace, mark);
+  return over;
+}
+
+/* Which bodies jam is a matter of chance: where they do not let go another way is tried.  It is
+ * none where A is nearly singular: there the path around its bends is long, but comes to its end, so
+ * it has its turn before patience has.  The best answer is pulled upon if not much is left. */
+static int solve_inside(path *p, point *start, int loose, int *bends_gone) {
+  inside_manner how = {.loose = loose, .finish = finish, .detour = make_detour};
+  int turns = loose && p->m->coulomb, many = p->m->coulomb && lcplug_takes_long_inside(p->m);
   lcplug_point_copy(start, &p->now, p->m->n);
-  int ways = p->m->coulomb && lcplug_takes_long_inside(p->m) ? INSIDE_WAYS : 1;
-  for (int k = 0; k < ways; k++) {
-    p->smooth.stiffness = STIFF;
-    p->smooth.exact = p->m->coulomb;
-    workspace_mark mark = lcplug_mark(p->workspace);
-    int over = lcplug_cone_interior(p, correctors[k], loose, finish, p->workspace);
-    lcplug_release(p->workspace, mark);
-    if (over) return 1;
+  how.correctors = correctors[0], how.patient = !turns;
+  if (go_inside(p, how)) return 1;
+  if (turns && go_around_bends(p, (*bends_gone)++)) return 1;
+  how.patient = 1;
+  for (int k = turns ? 0 : 1; many && k < INSIDE_WAYS; k++) {
+    how.correctors = correctors[k];
+    if (go_inside(p, how)) return 1;
   }
   if (p->it->residual < NEARLY_INSIDE && solve_by_pulls(p, SOFT, PULL, 0)) return 1;
   lcplug_point_copy(&p->now, start, p->m->n);
   return 0;
 }
 
+/* What is known of a problem once the quick ways are gone. */
+typedef struct tried {
+  int singular;   /* A is */
+  int bends_gone; /* paths around bends that have led nowhere */
+} tried;
+
 /* Where A is singular what is inside has no middle: forces without bound do nothing. */
-static int solve_quickly(path *p, point *start, int nearby, int *singular) {
+static int solve_quickly(path *p, point *start, int nearby, tried *t) {
   int inside = lcplug_may_go_inside(p);
   int in_haste = !inside || nearby;
   if (solve_strictly(p, start)) return 1;
   if (in_haste && solve_hastily(p, start)) return 1;
   double least = lcplug_path_least_pivot(p);
-  *singular = least < SINGULAR;
-  if (inside && !*singular) return solve_inside(p, start, least < LOOSE);
+  t->singular = least < SINGULAR;
+  if (inside && !t->singular) return solve_inside(p, start, least < LOOSE, &t->bends_gone);
   return !in_haste && solve_hastily(p, start);
 }
 
 static void solve(path *p, point *start, int frozen) {
-  int singular, nearby = p->it->residual < NEARBY;
+  tried t = {0};
+  int nearby = p->it->residual < NEARBY;
   if (frozen && p->m->blocks >= MANY_SETS && leap_from_box(p, start)) return;
   if (frozen && !nearby) lcplug_path_restart(p);
-  if (solve_quickly(p, start, nearby, &singular) || solve_softly(p, start)) return;
-  if (solve_softly_again(p, start, singular)) return;
+  if (solve_quickly(p, start, nearby, &t) || solve_softly(p, start)) return;
+  if (solve_softly_again(p, start, !t.singular && !t.bends_gone)) return;
   double before = p->it->residual;
-  if (singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
-  if (singular && is_unmoved(p, before)) return;
-  if (solve_around_bends(p) || solve_by_pulls(p, SOFT, PULL, 0)) return;
-  if (singular && p->it->residual <= NEARLY_RIGHT)
+  if (t.singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
+  if (t.singular && is_unmoved(p, before)) return;
+  if (solve_around_bends(p, t.bends_gone) || solve_by_pulls(p, SOFT, PULL, 0)) return;
+  if (t.singular && p->it->residual <= NEARLY_RIGHT)
     solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
 }
 

@@ -10,7 +10,7 @@ enum { MOST_JAMS = 2, MOST_AT_ONE_EPS = 12, FRESH_STEPS = 10, MOST_FAILED_MENDS 
 static const double NEAR = 0.3;
 /* What eps is multiplied by in the beginning, and before the path counts as lost. */
 static const double BRISK = 0.2, SLOWEST = 0.9;
-static const double LEAST_EPS = 1e-14, LAST_EPS = 1e-3;
+static const double LAST_EPS = 1e-3;
 /* Of the tolerance: what the square of eps has to be below before an answer is judged. */
 static const double MAY_BE_RIGHT = 1e4;
 /* Shorter steps than this are no progress; the shortest that is tried. */
@@ -22,19 +22,8 @@ static const double FIRST_DAMPING = 1e-8, MOST_DAMPING = 1e-3;
 /* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
 static const double TRACE = 1e-12;
 
-/* ---- by length */
-enum { MOST_CORRECTIONS = 5, MOST_TO_ENTER = 30 };
-/* On the path |f| is this part of what is near it, and a Newton step this part of x, squared. */
-static const double ON_PATH = 1e-3, SMALL_STEP = 1e-4;
-/* Of log eps: the first step, the longest, and a correction that is none. */
-static const double FIRST_STEP = 0.5, LONGEST_STEP = 3.0, WILD = 2.0;
-/* A step this much shorter than the first one that was tried leads nowhere; so does a path this far
- * up. */
-static const double LEAST_LENGTH = 1e-7, AWAY = 1e6;
-
 static int take_vectors(path *p, int n, lcplug_workspace *workspace) {
-  double **vectors[] = {&p->dx,       &p->Adx,   &p->trial,   &p->Atrial,
-                        &p->diagonal, &p->slope, &p->tangent, &p->center};
+  double **vectors[] = {&p->dx, &p->Adx, &p->trial, &p->Atrial, &p->diagonal, &p->center};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     if (!(*vectors[i] = TAKE(workspace, double, n + PANEL_PAD))) return 0;
   return lcplug_point_take(&p->now, n, workspace) && lcplug_point_take(&p->kept, n, workspace);
@@ -66,8 +55,7 @@ void lcplug_point_copy(point *to, const point *from, int n) {
   to->eps = from->eps;
 }
 
-/* A x, and the pull on the way from `from` (NULL: 0) to x. */
-static void apply(const path *p, const double *x, const double *from, double *Ax) {
+void lcplug_path_apply(const path *p, const double *x, const double *from, double *Ax) {
   const model *m = p->m;
   m->op->table->apply(m->op, x, Ax);
   for (int i = 0; p->pull > 0.0 && i < m->n; i++)
@@ -97,8 +85,18 @@ static double distance(const path *p, const double *x, const double *Ax) {
 /* How small |f| has to be beside eps. */
 static double near_path(const path *p) { return NEAR * sqrt((double)p->m->blocks) * p->now.eps; }
 
-/* The Newton step; one more factorization. */
-static void find_direction(path *p) {
+double lcplug_path_distance(const path *p) {
+  return distance(p, p->now.x, p->now.Ax) / near_path(p);
+}
+
+void lcplug_path_restart(path *p) {
+  p->now.eps = p->smooth.unit;
+  memset(p->now.x, 0, (size_t)p->m->n * sizeof *p->now.x);
+  lcplug_path_apply(p, p->now.x, p->center, p->now.Ax);
+  lcplug_smoothing_forget_slip(&p->smooth);
+}
+
+void lcplug_path_find_direction(path *p) {
   lcplug_lu_load(&p->matrix, p->symmetric && p->smooth.symmetric && !p->smooth.exact);
   lcplug_smoothing_linearize(&p->smooth, p->now.eps, p->now.x, p->now.Ax, &p->matrix, p->dx);
   p->added = fmax(TRACE, p->damping) + p->pull;
@@ -126,22 +124,21 @@ static void damp(path *p) {
   else if (p->part > FREE_ABOVE) p->damping = less;
 }
 
-/* One step; returns how far it went, a part of dx. */
-static double advance(path *p, double *after) {
+double lcplug_path_advance(path *p, double *after) {
   size_t bytes = (size_t)p->m->n * sizeof(double);
   double before = distance(p, p->now.x, p->now.Ax), part = 1.0;
-  find_direction(p);
-  apply(p, p->dx, NULL, p->Adx);
+  lcplug_path_find_direction(p);
+  lcplug_path_apply(p, p->dx, NULL, p->Adx);
   *after = distance_along(p, part);
   while (!(*after <= (1.0 - 1e-4 * part) * before) && part > SHORTEST)
     *after = distance_along(p, part *= 0.5);
   memcpy(p->now.x, p->trial, bytes);
   memcpy(p->now.Ax, p->Atrial, bytes);
-  if (p->steps % FRESH_STEPS == 0) apply(p, p->now.x, p->center, p->now.Ax);
+  if (p->steps % FRESH_STEPS == 0) lcplug_path_apply(p, p->now.x, p->center, p->now.Ax);
   return p->part = part;
 }
 
-static int observe(path *p) {
+int lcplug_path_observe(path *p) {
   const model *m = p->m;
   lcplug_smoothing_answer(&p->smooth, p->now.x, p->now.Ax, p->trial);
   m->op->table->apply(m->op, p->trial, p->Atrial);
@@ -152,17 +149,17 @@ int lcplug_path_polish(path *p) {
   double after;
   p->damping = 0.0;
   p->now.eps = fmax(LAST_EPS * p->now.eps, LEAST_EPS * p->smooth.unit);
-  advance(p, &after);
-  return observe(p);
+  lcplug_path_advance(p, &after);
+  return lcplug_path_observe(p);
 }
 
 int lcplug_path_leap(path *p, double eps) {
   p->damping = 0.0;
   p->now.eps = fmax(eps, LEAST_EPS * p->smooth.unit);
-  find_direction(p);
+  lcplug_path_find_direction(p);
   for (int i = 0; i < p->m->n; i++) p->now.x[i] += p->dx[i];
-  apply(p, p->now.x, p->center, p->now.Ax);
-  return observe(p);
+  lcplug_path_apply(p, p->now.x, p->center, p->now.Ax);
+  return lcplug_path_observe(p);
 }
 
 /* ---- by eps ---------------------------------------------------------------------------------- */
@@ -206,10 +203,10 @@ int lcplug_path_follow(path *p, manner how) {
   p->damping = 0.0;
   lcplug_point_copy(&p->kept, &p->now, p->m->n);
   for (int last = p->steps + how.steps; p->steps < last && p->now.eps > how.goal;) {
-    double after, part = advance(p, &after);
+    double after, part = lcplug_path_advance(p, &after);
     int near = after <= near_path(p);
     if (p->damps && !p->smooth.rough) damp(p); /* all or nothing leaves no room for less */
-    if (is_time_to_look(p, near) && observe(p)) return 1;
+    if (is_time_to_look(p, near) && lcplug_path_observe(p)) return 1;
     if (how.lagging) {
       lcplug_smoothing_follow_slip(&p->smooth, p->now.Ax);
       after = distance(p, p->now.x, p->now.Ax);
@@ -225,102 +222,5 @@ int lcplug_path_follow(path *p, manner how) {
     if (near || jammed) here = jams = 0;
   }
   p->damping = 0.0;
-  return 0;
-}
-
-/* ---- by length ------------------------------------------------------------------------------- */
-
-/* Of two changes of x: as velocities, in units of the right side. */
-static double product(const path *p, const double *a, const double *b) {
-  double sum = 0.0;
-  for (int i = 0; i < p->m->n; i++) {
-    double unit = p->diagonal[i] / p->smooth.unit;
-    sum += (unit * a[i]) * (unit * b[i]);
-  }
-  return sum;
-}
-
-/* The Newton step, and with the same factorization how x changes with log eps along the path. */
-static void find_slope(path *p) {
-  find_direction(p);
-  lcplug_smoothing_drift(&p->smooth, p->now.eps, p->now.x, p->now.Ax, p->slope);
-  lcplug_lu_solve(&p->matrix, p->slope);
-}
-
-/* The way on.  In the beginning that is to smaller eps, and at each bend the determinant changes
- * its sign: so nobody turns round unaware. */
-static void find_tangent(path *p) {
-  double sign = lcplug_lu_is_negative(&p->matrix) ? 1.0 : -1.0;
-  p->tangent_eps = sign / sqrt(1.0 + product(p, p->slope, p->slope));
-  for (int i = 0; i < p->m->n; i++) p->tangent[i] = p->tangent_eps * p->slope[i];
-}
-
-/* Changes x by a part of the Newton step and with log eps. */
-static void move(path *p, double part, double log_eps) {
-  for (int i = 0; i < p->m->n; i++) p->now.x[i] += part * p->dx[i] + log_eps * p->slope[i];
-  apply(p, p->now.x, p->center, p->now.Ax);
-  p->now.eps *= exp(log_eps);
-}
-
-/* Newton's method for x and eps at once, across the tangent.  Returns the steps that it took, or
- * 0. */
-static int settle(path *p) {
-  double before = INFINITY;
-  for (int k = 1; k <= MOST_CORRECTIONS; k++) {
-    find_slope(p);
-    double log_eps =
-        -product(p, p->tangent, p->dx) / (product(p, p->tangent, p->slope) + p->tangent_eps);
-    if (!(fabs(log_eps) < WILD)) return 0;
-    move(p, 1.0, log_eps);
-    double after = distance(p, p->now.x, p->now.Ax) / near_path(p);
-    if (after <= ON_PATH) return k;
-    if (!(after < before)) return 0;
-    before = after;
-  }
-  return 0;
-}
-
-void lcplug_path_restart(path *p) {
-  p->now.eps = p->smooth.unit;
-  memset(p->now.x, 0, (size_t)p->m->n * sizeof *p->now.x);
-  apply(p, p->now.x, p->center, p->now.Ax);
-  lcplug_smoothing_forget_slip(&p->smooth);
-}
-
-/* From there onto the path; 0 if it is not found. */
-static int enter(path *p) {
-  double after;
-  int entered = 0;
-  lcplug_path_restart(p);
-  for (int k = 0; k < MOST_TO_ENTER && !entered; k++) {
-    advance(p, &after);
-    double step = product(p, p->dx, p->dx), size = product(p, p->now.x, p->now.x);
-    entered = after <= ON_PATH * near_path(p) && step <= SMALL_STEP * (1.0 + size);
-  }
-  find_slope(p);
-  find_tangent(p);
-  return entered;
-}
-
-int lcplug_path_follow_bends(path *p, int steps) {
-  int last = p->steps + steps;
-  if (!enter(p)) return 0;
-  double first = FIRST_STEP / fabs(p->tangent_eps), length = first;
-  while (p->steps < last && length > LEAST_LENGTH * fmin(first, 1.0)) {
-    length = fmin(length, LONGEST_STEP / fabs(p->tangent_eps));
-    lcplug_point_copy(&p->kept, &p->now, p->m->n);
-    move(p, 0.0, length * p->tangent_eps);
-    int corrections = settle(p);
-    if (!corrections) {
-      lcplug_point_copy(&p->now, &p->kept, p->m->n);
-      find_slope(p);
-    }
-    if (observe(p)) return 1;
-    if (p->now.eps > AWAY * p->smooth.unit || p->now.eps < LEAST_EPS * p->smooth.unit) return 0;
-    find_tangent(p);
-    if (!corrections) length *= 0.3;
-    else if (corrections <= 2) length *= 2.0;
-    else if (corrections == MOST_CORRECTIONS) length *= 0.5;
-  }
   return 0;
 }

@@ -4,13 +4,9 @@
  *
  *     by eps:     solve (A + E) dx = r,  go along dx while |f| falls,
  *                 and whenever |f| is small beside eps, make eps smaller
- *     by length:  x and log eps are both unknown; a step along the tangent, then Newton's method
- *                 across it, until the point is on the path
+ *     by length:  x and log eps are both unknown; see bends.h
  *
- * The first is quick and stays near the path only roughly.  It ends where the path turns back,
- * as that of exact Coulomb friction may: there is no x for the next smaller eps, and eps must
- * grow for a while.  By its length the path has no such bends (Keller's pseudo-arclength
- * continuation).
+ * The first is quick and stays near the path only roughly.  It ends where the path turns back.
  *
  * Where A is nearly singular many forces do and f hardly tells them apart.  A pull towards a
  * center, a part of A's diagonal added to A, makes them unique.  Damping adds such a part to the
@@ -21,6 +17,9 @@
 #include "iterate.h"
 #include "lu.h"
 #include "smooth.h"
+
+/* Beside the right side: no smaller eps is of use. */
+#define LEAST_EPS 1e-14
 
 typedef struct point {
   double *x, *Ax; /* Ax with the pull */
@@ -40,8 +39,6 @@ typedef struct path {
   int damps;                    /* not 0: steps that fall short are damped */
   double damping;               /* by this part of A's diagonal ... */
   double added;                 /* ... and all that the last step's matrix had beside A and E */
-  double *slope;                /* of x over log eps, along the path */
-  double *tangent, tangent_eps; /* of the path: the parts of x and log eps */
   double pull, *center;
   int steps;
   int few; /* this is the small problem of a mending (mend.h) */
@@ -67,9 +64,8 @@ void lcplug_point_copy(point *to, const point *from, int n);
 /* Back to no force, no slip and the largest eps. */
 void lcplug_path_restart(path *p);
 
-/* Both return 1 when it is time to stop: the answer is good enough, or the time is up. */
+/* 1 when it is time to stop: the answer is good enough, or the time is up. */
 int lcplug_path_follow(path *p, manner how);
-int lcplug_path_follow_bends(path *p, int steps);
 
 /* From here on x is pulled towards the center, which is the present x, by this part of A's
  * diagonal. */
@@ -85,5 +81,22 @@ int lcplug_path_leap(path *p, double eps);
 
 /* One Newton step at a much smaller eps, and a look at its answer; 1 when it is time to stop. */
 int lcplug_path_polish(path *p);
+
+/* ---- for whoever takes steps of his own ------------------------------------------------------ */
+
+/* A x, and the pull on the way from `from` (NULL: 0) to x. */
+void lcplug_path_apply(const path *p, const double *x, const double *from, double *Ax);
+
+/* |f| beside what counts as near the path: 1 is near. */
+double lcplug_path_distance(const path *p);
+
+/* The Newton step, in dx; one more factorization. */
+void lcplug_path_find_direction(path *p);
+
+/* One step while |f| falls; returns how far it went, a part of dx, and what |f| is then. */
+double lcplug_path_advance(path *p, double *after);
+
+/* Looks at the answer that belongs to the present point; 1 when it is time to stop. */
+int lcplug_path_observe(path *p);
 
 #endif

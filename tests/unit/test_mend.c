@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bends.h"
 #include "mend.h"
 #include "support.h"
 
