@@ -256,6 +256,15 @@ lcplug_settings settings_for(lcplug_solver solver, lcplug_friction friction) {
   return settings;
 }
 
+lcplug_record *captured_record(const char *name) {
+  const char *source = getenv("abs_top_srcdir");
+  char path[4096], message[256] = "";
+  lcplug_record *record;
+  snprintf(path, sizeof path, "%s/tests/data/%s.lcp", source ? source : ".", name);
+  ck_assert_msg(!lcplug_record_read(path, &record, message, sizeof message), "%s", message);
+  return record;
+}
+
 double distance_max(const double *p, const double *q, int n) {
   double most = 0.0;
   for (int i = 0; i < n; i++)

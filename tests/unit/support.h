@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <lcplug/lcplug.h>
+#include <lcplug/record.h>
 #include <stdint.h>
 
 /* ---- Check ----------------------------------------------------------------------------------- */
@@ -97,6 +98,9 @@ int reference_box(const instance *p, const double *lo, const double *hi, double 
 
 /* Default settings for one solver and friction model. */
 lcplug_settings settings_for(lcplug_solver solver, lcplug_friction friction);
+
+/* The captured problem tests/data/NAME.lcp; lcplug_record_free is the caller's. */
+lcplug_record *captured_record(const char *name);
 
 /* max |p_i - q_i|. */
 double distance_max(const double *p, const double *q, int n);

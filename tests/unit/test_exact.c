@@ -5,7 +5,6 @@
  * x is not, is compared with that of the other ways, and up to eight rows with the answer found by
  * trying all active sets. */
 #include <float.h>
-#include <lcplug/record.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -1315,14 +1314,9 @@ END_TEST
 /* Problems that once were not solved, from tests/data.  Forces of 1e11 leave a residual of 1e-7 by
  * rounding alone; no digit is asked for that a double has not got. */
 START_TEST(captured_problems_are_solved) {
-  const char *const names[] = {"interior-point-circles.lcp", "hard/forces-of-1e11.lcp",
-                               "hard/wall-cfm-0.lcp"};
+  const char *const names[] = {"interior-point-circles", "hard/forces-of-1e11", "hard/wall-cfm-0"};
   const double most[] = {1e-10, 1e-6, 1e-10};
-  const char *source = getenv("abs_top_srcdir");
-  char path[4096], message[256] = "";
-  lcplug_record *record;
-  snprintf(path, sizeof path, "%s/tests/data/%s", source ? source : ".", names[_i]);
-  ck_assert_msg(!lcplug_record_read(path, &record, message, sizeof message), "%s", message);
+  lcplug_record *record = captured_record(names[_i]);
   lcplug_workspace *workspace = lcplug_workspace_create();
   instance *p = instance_create(record->problem.n); /* for its room */
   for (int k = 0; k < PUBLIC_WAYS; k++) {

@@ -9,44 +9,21 @@
 
 #include "bends.h"
 #include "mend.h"
-#include "support.h"
+#include "path_bench.h"
 
-/* A pile and a path on it. */
-typedef struct bench {
-  instance *problem;
-  lcplug_workspace *workspace;
-  layout layout;
-  lower_triangle lower;
-  linop op;
-  cholesky factor;
-  model model;
-  iteration it;
-  path path;
-} bench;
-
-static void open_bench(bench *t, instance *problem) {
-  *t = (bench){.problem = problem, .workspace = lcplug_workspace_create()};
-  lcplug_workspace *workspace = t->workspace;
-  lcplug_problem p = instance_problem(problem);
-  ck_assert(!lcplug_layout_build(&t->layout, &p, workspace));
-  ck_assert(!lcplug_scan(&t->lower, &p, &t->layout, workspace));
-  ck_assert(!lcplug_operator_sparse(&t->op, &t->lower, &t->layout, workspace));
-  ck_assert(!lcplug_cholesky_analyze(&t->factor, &t->lower, t->layout.groups, t->layout.group_first,
-                                     workspace));
-  ck_assert(!lcplug_model_build(&t->model, &t->layout, &t->op, STAGE_COULOMB, NULL, workspace));
-  t->it = (iteration){.tol = 1e-10, .deadline = INFINITY, .residual = INFINITY, .x = problem->x};
-  ck_assert(
-      !lcplug_path_begin(&t->path, &t->model, &t->lower, &t->factor, NULL, &t->it, workspace));
-  t->path.smooth.exact = 1;
+static void open_pile(path_bench *t, instance *pile) {
+  lcplug_problem p = instance_problem(pile);
+  path_bench_open(t, &p, pile->x);
+  t->pile = pile;
 }
 
-static void close_bench(bench *t) {
-  lcplug_workspace_free(t->workspace);
-  instance_free(t->problem);
+static void close_pile(path_bench *t) {
+  instance_free(t->pile);
+  path_bench_close(t);
 }
 
 /* One Newton step from x, which is not taken. */
-static void look_ahead(bench *t, const double *x, double eps) {
+static void look_ahead(path_bench *t, const double *x, double eps) {
   path *p = &t->path;
   point start;
   ck_assert(lcplug_point_take(&start, t->model.n, t->workspace));
@@ -121,7 +98,7 @@ static lcplug_error check_small_problem(const model *m, const lower_triangle *S,
 
 START_TEST(the_small_problem_is_a_schur_complement) {
   rng r = {(uint64_t)_i + 5};
-  bench t;
+  path_bench t;
   instance *p = instance_contacts(&r, 20 + 5 * _i, 8 + _i, 0.1, 0.5, 0.5);
   double *x = calloc((size_t)p->n, sizeof *x), *spoilt = calloc((size_t)p->n, sizeof *x);
   for (int i = 0; i < p->n; i++)
@@ -129,7 +106,7 @@ START_TEST(the_small_problem_is_a_schur_complement) {
   for (int i = 0; i < p->n; i++) p->b[i] = instance_row_product(p, i, x);
   memcpy(spoilt, x, (size_t)p->n * sizeof *x);
   spoil(&r, p, 2, 1.0, spoilt);
-  open_bench(&t, p);
+  open_pile(&t, p);
   look_ahead(&t, spoilt, 1e-6);
   linear.problem = p, linear.x = x, linear.spoilt = spoilt, linear.calls = 0;
   ck_assert(lcplug_may_mend(&t.path));
@@ -137,7 +114,7 @@ START_TEST(the_small_problem_is_a_schur_complement) {
   ck_assert_int_eq(linear.calls, 1);
   ck_assert_double_le(distance_max(t.path.now.x, x, p->n), 1e-6);
   free(x), free(spoilt);
-  close_bench(&t);
+  close_pile(&t);
 }
 END_TEST
 
@@ -170,14 +147,14 @@ START_TEST(a_spoilt_answer_is_found_again) {
   rng r = {(uint64_t)_i + 71};
   int mended = 0, found = 0;
   for (int k = 0; k < 10; k++) {
-    bench t;
+    path_bench t;
     instance *p = instance_contacts(&r, 60, 25, 1e-3, 0.5, 0.5);
     lcplug_settings s = settings_for(LCPLUG_EXACT, LCPLUG_FRICTION_COULOMB);
     ck_assert_int_eq(instance_solve(p, &s).status, LCPLUG_SOLVED);
     double *spoilt = calloc((size_t)p->n, sizeof *spoilt);
     memcpy(spoilt, p->x, (size_t)p->n * sizeof *spoilt);
     spoil(&r, p, 3, 1.0, spoilt);
-    open_bench(&t, p);
+    open_pile(&t, p);
     look_ahead(&t, spoilt, 1e-4);
     double before = merit_of(&t.path);
     if (lcplug_mend(&t.path, solve_by_path, t.workspace)) {
@@ -188,7 +165,7 @@ START_TEST(a_spoilt_answer_is_found_again) {
       ck_assert_mem_eq(t.path.now.x, spoilt, (size_t)p->n * sizeof *spoilt);
     }
     free(spoilt);
-    close_bench(&t);
+    close_pile(&t);
   }
   ck_assert_int_ge(mended, 8);
   ck_assert_int_ge(found, 6);
@@ -198,18 +175,18 @@ END_TEST
 /* Rows that follow another row's force, few sets, and a mending itself. */
 START_TEST(who_is_not_mended) {
   rng r = {3};
-  bench t;
-  open_bench(&t, instance_contacts(&r, 30, 10, 1e-3, 0.5, 0.5));
+  path_bench t;
+  open_pile(&t, instance_contacts(&r, 30, 10, 1e-3, 0.5, 0.5));
   ck_assert(lcplug_may_mend(&t.path));
   t.path.few = 1;
   ck_assert(!lcplug_may_mend(&t.path));
-  close_bench(&t);
-  open_bench(&t, instance_contacts(&r, 4, 2, 1e-3, 0.5, 0.5));
+  close_pile(&t);
+  open_pile(&t, instance_contacts(&r, 4, 2, 1e-3, 0.5, 0.5));
   ck_assert(!lcplug_may_mend(&t.path));
-  close_bench(&t);
-  open_bench(&t, instance_contacts(&r, 30, 10, 1e-3, INFINITY, INFINITY));
+  close_pile(&t);
+  open_pile(&t, instance_contacts(&r, 30, 10, 1e-3, INFINITY, INFINITY));
   ck_assert(!lcplug_may_mend(&t.path));
-  close_bench(&t);
+  close_pile(&t);
 }
 END_TEST
 
@@ -217,8 +194,8 @@ END_TEST
 START_TEST(damping_ends) {
   rng r = {13};
   for (int k = 0; k < 20; k++) {
-    bench t;
-    open_bench(&t, instance_contacts(&r, 80, 25, 1e-10, 1.0, 1.0));
+    path_bench t;
+    open_pile(&t, instance_contacts(&r, 80, 25, 1e-10, 1.0, 1.0));
     t.path.smooth.stiffness = 1.0;
     t.path.now.eps *= 1e-6;
     t.path.damps = 1;
@@ -229,7 +206,7 @@ START_TEST(damping_ends) {
       damped = t.path.added > 1e-9;
       ck_assert_int_eq(damped && t.path.part > 0.9, 0);
     }
-    close_bench(&t);
+    close_pile(&t);
     if (damped) return;
   }
   ck_abort_msg("no step has ever been damped");

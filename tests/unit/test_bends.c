@@ -1,0 +1,100 @@
+/* test_bends.c - the path of the smoothed conditions, followed by its length (src/bends.h).
+ *
+ * The problems were captured from heaps of ODE in which a body jams: for a smaller eps there is no
+ * x nearby, so that the path cannot be followed by eps. */
+#include <stdlib.h>
+
+#include "bends.h"
+#include "path_bench.h"
+
+static const double SOFT = 0.01;
+
+static lcplug_record *open_captured(path_bench *t, const char *name) {
+  lcplug_record *record = captured_record(name);
+  path_bench_open(t, &record->problem, calloc((size_t)record->problem.n, sizeof(double)));
+  t->path.smooth.stiffness = SOFT;
+  return record;
+}
+
+static void close_captured(path_bench *t, lcplug_record *record) {
+  free(t->it.x);
+  path_bench_close(t);
+  lcplug_record_free(record);
+}
+
+static double residual_of_answer(path_bench *t) {
+  path *p = &t->path;
+  t->op.table->apply(&t->op, t->it.x, p->Atrial);
+  return lcplug_residual_natural(&t->model, t->it.x, p->Atrial);
+}
+
+static const char *const bent[] = {"hard/bends-33", "hard/bends-90", "hard/bricks-312"};
+enum { BENT = sizeof bent / sizeof *bent };
+
+/* By eps the way ends; by its length it leads to the answer. */
+START_TEST(paths_that_turn_back_lead_to_the_answer) {
+  path_bench t;
+  lcplug_record *record = open_captured(&t, bent[_i]);
+  ck_assert(!lcplug_path_follow(&t.path, (manner){.steps = 400, .fastest = 0.5, .gives_up = 1}));
+  ck_assert(lcplug_path_follow_bends(&t.path, 2000));
+  ck_assert_double_le(residual_of_answer(&t), t.it.tol);
+  close_captured(&t, record);
+}
+END_TEST
+
+/* However the steps go, what is followed is the path: |f| is small where one ends. */
+START_TEST(steps_end_on_the_path) {
+  for (int steps = 30; steps <= 240; steps += 30) {
+    path_bench t;
+    lcplug_record *record = open_captured(&t, "hard/bricks-312");
+    ck_assert(!lcplug_path_follow_bends(&t.path, steps));
+    ck_assert_int_le(t.path.steps, steps + 5);
+    ck_assert_double_le(lcplug_path_distance(&t.path), 1.0);
+    close_captured(&t, record);
+  }
+}
+END_TEST
+
+/* From a point of the path it goes on; from one far away it says no, and takes few steps for it. */
+START_TEST(it_can_begin_anywhere_near_the_path) {
+  path_bench t;
+  path *p = &t.path;
+  lcplug_record *record = open_captured(&t, "hard/bricks-312");
+  ck_assert(!lcplug_path_follow_bends(p, 100));
+  ck_assert(lcplug_path_follow_bends_from_here(p, 2000));
+  ck_assert_double_le(residual_of_answer(&t), t.it.tol);
+
+  for (int i = 0; i < t.model.n; i++) p->now.x[i] = 1e6 * (i % 7 - 3);
+  lcplug_path_apply(p, p->now.x, NULL, p->now.Ax);
+  p->now.eps = 1e-12 * p->smooth.unit;
+  int before = p->steps;
+  ck_assert(!lcplug_path_follow_bends_from_here(p, 2000));
+  ck_assert_int_le(p->steps - before, 40);
+  close_captured(&t, record);
+}
+END_TEST
+
+/* What it takes from the workspace it gives back, found or not. */
+START_TEST(scratch_goes_back) {
+  path_bench t;
+  lcplug_record *record = open_captured(&t, "hard/bends-33");
+  workspace_mark before = lcplug_mark(t.workspace);
+  lcplug_path_follow_bends(&t.path, 10);
+  workspace_mark after = lcplug_mark(t.workspace);
+  ck_assert_mem_eq(&before, &after, sizeof before);
+  lcplug_path_follow_bends_from_here(&t.path, 10);
+  after = lcplug_mark(t.workspace);
+  ck_assert_mem_eq(&before, &after, sizeof before);
+  close_captured(&t, record);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bends");
+  TCase *cases = support_case(suite, "by length");
+  tcase_add_loop_test(cases, paths_that_turn_back_lead_to_the_answer, 0, BENT);
+  tcase_add_test(cases, steps_end_on_the_path);
+  tcase_add_test(cases, it_can_begin_anywhere_near_the_path);
+  tcase_add_test(cases, scratch_goes_back);
+  return support_run(suite);
+}
