@@ -29,7 +29,7 @@ static const double LESS_CARE = 3.0;
 /* Of log eps: the first step and the longest.  A step that fails is made shorter; others as their
  * first correction, a part of the step, is smaller or larger than wanted. */
 static const double FIRST_STEP = 0.5, LONGEST_STEP = 3.0;
-static const double SHORTER = 0.3, WANTED = 0.3, MUCH_LONGER = 3.0, LONGER = 1.5, A_LITTLE = 1.3;
+static const double SHORTER = 0.3, WANTED = 0.15, MUCH_LONGER = 2.0, LONGER = 1.5, A_LITTLE = 1.3;
 static const double HALF = 0.5;
 /* A step this much shorter than the first one leads nowhere; so does a path this far up. */
 static const double LEAST_LENGTH = 1e-8, AWAY = 1e6;

@@ -200,13 +200,18 @@ static int solve_by_pulls(path *p, double stiffness, double first, int bend_step
   return 0;
 }
 
-/* From a point inside: softly, and mending what jams. */
-static int finish(path *p) {
-  manner how = {.steps = MENDED_STEPS, .fastest = FASTEST, .gives_up = 1};
-  if (lcplug_may_mend(p)) how.mend = mend;
+/* From a point inside: softly, and mending what jams, or not. */
+static int finish_in(path *p, manner how) {
+  how.steps = MENDED_STEPS, how.fastest = FASTEST, how.gives_up = 1;
   p->smooth.stiffness = SOFT;
   p->smooth.exact = p->m->coulomb;
   return lcplug_path_follow(p, how);
+}
+
+static int finish_plainly(path *p) { return finish_in(p, (manner){0}); }
+
+static int finish(path *p) {
+  return finish_in(p, (manner){.mend = lcplug_may_mend(p) ? mend : NULL});
 }
 
 static int go_around_bends(path *p, int k) {
@@ -241,13 +246,15 @@ static int go_inside(path *p, inside_manner how) {
  * none where A is nearly singular: there the path around its bends is long, but comes to its end, so
  * it has its turn before patience has.  The best answer is pulled upon if not much is left. */
 static int solve_inside(path *p, point *start, int loose, int *bends_gone) {
-  inside_manner how = {.loose = loose, .finish = finish, .detour = make_detour};
+  inside_manner how = {.loose = loose, .detour = make_detour};
   int turns = loose && p->m->coulomb, many = p->m->coulomb && lcplug_takes_long_inside(p->m);
   lcplug_point_copy(start, &p->now, p->m->n);
   how.correctors = correctors[0], how.patient = !turns;
+  how.finish = turns ? finish_plainly : finish;
   if (go_inside(p, how)) return 1;
   if (turns && go_around_bends(p, (*bends_gone)++)) return 1;
   how.patient = 1;
+  how.finish = finish;
   for (int k = turns ? 0 : 1; many && k < INSIDE_WAYS; k++) {
     how.correctors = correctors[k];
     if (go_inside(p, how)) return 1;
