@@ -98,6 +98,7 @@ typedef struct run {
   bench_result *results;
   bench_step *steps;
   bench_failing *failing;
+  bench_left *left;
   bench_tally stepped, fresh;
 } run;
 
@@ -179,6 +180,8 @@ static void run_scenes(run *r) {
   r->report.steps = r->steps;
   r->report.failing_count = bench_failing_scenes(&r->options, &r->failing);
   r->report.failing = r->failing;
+  r->report.left_count = bench_left_by_quickstep(&r->left);
+  r->report.left = r->left;
   if (r->options.seeds < 1) return;
   bench_fresh_scenes(&r->options, &r->fresh);
   r->report.fresh = &r->fresh;

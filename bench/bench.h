@@ -164,6 +164,9 @@ int bench_good_enough(const bench_result *r);
 int bench_measure(const diff_problem *p, const bench_options *options, int with_upstream,
                   bench_result *result);
 
+/* Times `exact` with friction=ode and with friction=coulomb alone, each once. */
+void bench_compare_friction(const diff_problem *p, bench_result *result);
+
 /* How many calls of upstream bench_measure makes at this size. */
 int bench_upstream_calls(int n);
 
@@ -194,6 +197,17 @@ typedef struct bench_failing {
 /* Scenes that upstream answers with error messages; the array is static. */
 int bench_failing_scenes(const bench_options *options, bench_failing **rows);
 
+/* Bodies inside each other, as dWorldQuickStep leaves them. */
+typedef struct bench_left {
+  const char *what; /* bricks or heaps */
+  double cfm;
+  int problems, solved; /* by coulomb, to 1e-8 */
+  int least_rows, most_rows;
+  double ode, coulomb, ratio, worst; /* medians, and the worst ratio */
+} bench_left;
+
+int bench_left_by_quickstep(bench_left **rows);
+
 /* Random scenes with seeds that nobody has tuned for. */
 void bench_fresh_scenes(const bench_options *options, bench_tally *tally);
 
@@ -206,6 +220,8 @@ typedef struct bench_report {
   int untimed;              /* problems that the budget left without upstream */
   const bench_step *steps;  /* step_count of them */
   int step_count;
+  const bench_left *left;
+  int left_count;
   const bench_failing *failing;
   int failing_count;
   const bench_tally *stepped, *fresh; /* the planned scenes, random ones; NULL: not run */

@@ -328,3 +328,10 @@ int bench_measure(const diff_problem *p, const bench_options *options, int with_
   measure_abi(p, with_upstream, result);
   return 1;
 }
+
+void bench_compare_friction(const diff_problem *p, bench_result *result) {
+  lcplug_info info;
+  *result = (bench_result){.n = p->n};
+  measure_native(p, LCPLUG_EXACT, 1, 0, &result->by[BY_EXACT], &info);
+  measure_coulomb(p, 1, &result->coulomb);
+}

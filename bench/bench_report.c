@@ -300,6 +300,31 @@ static void write_coulomb(FILE *out, const bench_report *report) {
   table_write(out, &t);
 }
 
+static void write_left(FILE *out, const bench_report *report) {
+  static const char *const head[] = {"bodies",  "CFM",   "problems", "rows",          "ode, exact",
+                                     "coulomb", "ratio", "worst",    "solved to 1e-8"};
+  table t;
+  table_head(&t, head, (int)(sizeof head / sizeof *head));
+  for (int i = 0; i < report->left_count; i++) {
+    const bench_left *l = &report->left[i];
+    table_row(&t);
+    table_cell(&t, "%s", l->what);
+    table_cell(&t, "%g", l->cfm);
+    table_cell(&t, "%d", l->problems);
+    table_cell(&t, "%d-%d", l->least_rows, l->most_rows);
+    cell_time(&t, l->ode);
+    cell_time(&t, l->coulomb);
+    cell_ratio(&t, l->ratio);
+    cell_ratio(&t, l->worst);
+    table_cell(&t, "%d", l->solved);
+  }
+  fputs("## Coulomb where bodies are inside each other\n\n"
+        "Problems of a dWorldStep after steps of ODE's QuickStep, which leaves depths that contradict\n"
+        "each other: nothing is harder for exact friction.\n\n",
+        out);
+  table_write(out, &t);
+}
+
 static void write_memory(FILE *out, const bench_report *report) {
   const bench_result *r = report->count ? &report->results[report->count - 1] : NULL;
   if (!r) return;
@@ -391,6 +416,7 @@ void bench_report_write(FILE *out, const bench_report *report) {
   write_memory(out, report);
   write_times(out, report);
   write_coulomb(out, report);
+  if (report->left_count) write_left(out, report);
   if (report->step_count) write_steps(out, report);
   if (report->failing_count) write_failing(out, report);
   if (report->stepped) {

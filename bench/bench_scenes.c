@@ -2,6 +2,7 @@
  *
  * Whole steps:    how much of a dWorldStep is left to save, once the solver is fast.
  * Failing scenes: touching boxes, which upstream answers with "LCP internal error".
+ * Left bodies:    exact friction where dWorldQuickStep has pushed bodies into each other.
  * Fresh scenes:   how often we miss the tolerance on scenes that nobody has looked at before. */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -140,6 +141,88 @@ int bench_failing_scenes(const bench_options *options, bench_failing **rows) {
   progress_end();
   *rows = failing;
   return FAILING;
+}
+
+/* ---- bodies inside each other ----------------------------------------------------------------- */
+
+/* QuickStep stops far from an answer, and what it leaves is nothing that dWorldStep would have come
+ * to: depths that contradict each other, everywhere.  So many of its steps, and then one problem. */
+static const struct {
+  int group; /* 0: bricks, 1: heaps */
+  const char *kind;
+  int size, steps;
+} left[] = {{0, "wall", 3, 10},     {0, "wall", 3, 60},    {0, "wall", 4, 25},
+            {0, "wall", 5, 10},     {0, "wall", 6, 20},    {0, "wall", 7, 60},
+            {0, "pyramid", 3, 25},  {0, "pyramid", 4, 60}, {0, "pyramid", 5, 10},
+            {0, "pyramid", 7, 30},  {1, "boxes", 40, 160}, {1, "boxes", 80, 160},
+            {1, "boxes", 160, 190}, {1, "boxes", 160, 240}, {1, "mixed", 60, 160},
+            {1, "mixed", 100, 170}, {1, "mixed", 220, 190}, {1, "mixed", 330, 210},
+            {1, "spheres", 80, 160}, {1, "capsules", 150, 190}};
+enum { LEFT = sizeof left / sizeof *left, LEFT_SURFACES = 3, QUICK_ITERATIONS = 20 };
+static const double left_mu[LEFT_SURFACES] = {0.5, 0.8, 1.0};
+
+static bench_left left_rows[] = {{.what = "bricks", .cfm = 1e-10},
+                                 {.what = "bricks", .cfm = 1e-5},
+                                 {.what = "heaps", .cfm = 1e-10},
+                                 {.what = "heaps", .cfm = 1e-5}};
+enum { LEFT_ROWS = sizeof left_rows / sizeof *left_rows };
+
+static void keep_largest(void *data, diff_problem *p, int errors) {
+  diff_problem **largest = data;
+  (void)errors;
+  diff_problem *leave = !*largest || p->n > (*largest)->n ? *largest : p;
+  if (leave != p) *largest = p;
+  diff_problem_free(leave);
+}
+
+/* The largest problem of the step, or NULL. */
+static diff_problem *problem_after_quick_steps(const scene_config *config, int steps) {
+  diff_problem *largest = NULL;
+  scene *s = bench_need(scene_create(config));
+  for (int k = 0; k < steps; k++) scene_step(s);
+  scene_set_quick(s, 0);
+  bench_step_with(bench_nothing);
+  capture_to(keep_largest, &largest);
+  scene_step(s);
+  capture_to(NULL, NULL);
+  scene_free(s);
+  return largest;
+}
+
+static void run_left(bench_left *row, int group) {
+  double ode[LEFT * LEFT_SURFACES], coulomb[LEFT * LEFT_SURFACES], ratio[LEFT * LEFT_SURFACES];
+  int count = 0;
+  for (int k = 0; k < LEFT * LEFT_SURFACES; k++) {
+    const int i = k / LEFT_SURFACES;
+    if (left[i].group != group) continue;
+    scene_config config = scene_config_default();
+    config.kind = left[i].kind, config.size = left[i].size;
+    config.mu = left_mu[k % LEFT_SURFACES], config.cfm = row->cfm;
+    config.seed = 51001u + (unsigned)k, config.quick = QUICK_ITERATIONS;
+    diff_problem *p = problem_after_quick_steps(&config, left[i].steps);
+    progress_add(1);
+    if (!p) continue;
+    bench_result result;
+    bench_compare_friction(p, &result);
+    ode[count] = result.by[BY_EXACT].least, coulomb[count] = result.coulomb.least;
+    ratio[count++] = bench_coulomb_ratio(&result);
+    row->solved += result.coulomb.residual <= 1e-8;
+    row->least_rows = count == 1 || p->n < row->least_rows ? p->n : row->least_rows;
+    row->most_rows = p->n > row->most_rows ? p->n : row->most_rows;
+    diff_problem_free(p);
+  }
+  row->problems = count;
+  row->ode = bench_median(ode, count), row->coulomb = bench_median(coulomb, count);
+  row->ratio = bench_median(ratio, count);
+  row->worst = count ? ratio[count - 1] : BENCH_UNKNOWN; /* the median has sorted them */
+}
+
+int bench_left_by_quickstep(bench_left **rows) {
+  progress_begin("after QuickStep", LEFT * LEFT_SURFACES * LEFT_ROWS / 2);
+  for (int i = 0; i < LEFT_ROWS; i++) run_left(&left_rows[i], i / 2);
+  progress_end();
+  *rows = left_rows;
+  return LEFT_ROWS;
 }
 
 /* ---- fresh scenes ---------------------------------------------------------------------------- */

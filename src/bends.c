@@ -55,7 +55,6 @@ typedef struct bends {
   double *tangent, tangent_eps; /* of the present step ... */
   double length;                /* ... and its length */
   double first_correction;      /* of the last step: how long it was */
-  double first_length;
   spot sure;     /* the last point that was made sure of */
   point before;  /* a correction */
   double care;   /* what is on the path with care */
@@ -188,7 +187,7 @@ static void return_to_sure(bends *b) {
 }
 
 static void make_sure(bends *b) {
-  if (!settle(b, CAREFUL, INFINITY)) {
+  if (!settle(b, b->care, INFINITY)) {
     return_to_sure(b);
     return;
   }
@@ -240,10 +239,10 @@ static int is_time_to_look(bends *b) {
 
 static int follow(bends *b, int last) {
   path *p = b->p;
+  double first = b->length = FIRST_STEP / fabs(b->tangent_eps);
   b->care = CAREFUL;
-  b->length = b->first_length = FIRST_STEP / fabs(b->tangent_eps);
   keep_sure(b);
-  while (p->steps < last && b->length > LEAST_LENGTH * fmin(b->first_length, 1.0)) {
+  while (p->steps < last && b->length > LEAST_LENGTH * fmin(first, 1.0)) {
     int hasty = !b->careful;
     step_ahead(b);
     int corrections = hasty ? settle(b, HASTY, b->length) : settle(b, b->care, INFINITY);

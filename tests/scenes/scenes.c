@@ -637,6 +637,11 @@ static void stop_threading(scene *s) {
   if (s->threading) dThreadingFreeImplementation(s->threading);
 }
 
+void scene_set_quick(scene *s, int iterations) {
+  s->quick = iterations;
+  if (iterations) dWorldSetQuickStepNumIterations(s->world, iterations);
+}
+
 scene *scene_create(const scene_config *config) {
   const kind *k = find_kind(config->kind);
   scene *s = k ? calloc(1, sizeof *s) : NULL;
@@ -657,8 +662,7 @@ scene *scene_create(const scene_config *config) {
   dWorldSetGravity(s->world, 0, 0, -GRAVITY);
   dWorldSetCFM(s->world, config->cfm);
   start_threading(s, config->threads);
-  s->quick = config->quick;
-  if (s->quick) dWorldSetQuickStepNumIterations(s->world, s->quick);
+  scene_set_quick(s, config->quick);
   k->build(s);
   if (!s->out_of_memory) return s;
   scene_free(s);

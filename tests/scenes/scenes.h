@@ -61,6 +61,9 @@ scene *scene_create(const scene_config *config);
 /* Collides, calls dWorldStep (or dWorldQuickStep), drops the contact joints. */
 void scene_step(scene *s);
 
+/* From here on: as config.quick says. */
+void scene_set_quick(scene *s, int iterations);
+
 /* Frees the scene with its world.  NULL is allowed. */
 void scene_free(scene *s);
 
