@@ -22,8 +22,9 @@ static const double FIRST_RISE = 2.0;
 static const double WILD = 2.0;
 
 /* Hasty steps until a point is made sure of; failures of theirs in a row that lead back there;
- * careful steps from there; and failures of theirs that tell that they are too careful. */
-enum { UNSURE_STEPS = 6, HASTY_FAILURES = 3, CAREFUL_STEPS = 4, CAREFUL_FAILURES = 4 };
+ * careful steps from there; failures of theirs that tell that they are too careful; and those of
+ * both that tell that the tangent is too old. */
+enum { UNSURE_STEPS = 6, HASTY_FAILURES = 3, CAREFUL_STEPS = 4, CAREFUL_FAILURES = 4, STALE = 2 };
 static const double LESS_CARE = 3.0;
 
 /* Of log eps: the first step and the longest.  A step that fails is made shorter; others as their
@@ -214,7 +215,10 @@ static void step_back(bends *b) {
   path *p = b->p;
   lcplug_point_copy(&p->now, &p->kept, p->m->n);
   b->length *= SHORTER;
-  b->failures++;
+  if (++b->failures == STALE) {
+    find_slope(b);
+    find_tangent(b);
+  }
   if (!b->careful && b->failures == HASTY_FAILURES) return_to_sure(b);
   else if (b->careful && b->failures % CAREFUL_FAILURES == 0)
     b->care = fmin(LESS_CARE * b->care, MOST_CAREFUL);

@@ -76,6 +76,13 @@ static const double PULLED_EPS = 100.0, PULLED_GOAL = 1e-10;
 static const double FAINT = 2e-7, IMPROVED = 0.5, NEARLY_RIGHT = 1e-6;
 enum { PULLS = 20, PULL_STEPS = 60, PULLED_BEND_STEPS = 1000, MOST_PULLED_STEPS = 4000 };
 
+/* What is known of a problem once some ways are gone. */
+typedef struct tried {
+  int singular;   /* A is */
+  int bends_gone; /* paths around bends that have led nowhere */
+  int hopeless;   /* pulls have shown that there is no answer */
+} tried;
+
 static mend_solver solve_few;
 
 static int mend(path *p) { return lcplug_mend(p, solve_few, p->workspace); }
@@ -180,7 +187,7 @@ static int is_unmoved(const path *p, double first_residual) {
 }
 
 /* The center is the best answer, or the last one that a pull has led to. */
-static int solve_by_pulls(path *p, double stiffness, double first, int bend_steps) {
+static int solve_by_pulls(path *p, double stiffness, double first, int bend_steps, tried *t) {
   const double *center = p->it->x;
   int last = p->steps + MOST_PULLED_STEPS;
   double part = first, first_residual = p->it->residual;
@@ -192,7 +199,8 @@ static int solve_by_pulls(path *p, double stiffness, double first, int bend_step
     int helped = p->now.eps <= PULLED_GOAL * p->smooth.unit;
     /* Each fainter pull has an answer, and none of them is one without it: as it fades the
      * forces grow without bound, and there is no answer. */
-    if (helped && first == STRONG_PULL && part < FAINT && is_unmoved(p, first_residual)) break;
+    t->hopeless = helped && first == STRONG_PULL && part < FAINT && is_unmoved(p, first_residual);
+    if (t->hopeless) break;
     part *= helped ? LESS : MORE;
     center = helped ? p->kept.x : p->it->x;
   }
@@ -245,30 +253,24 @@ static int go_inside(path *p, inside_manner how) {
 /* Which bodies jam is a matter of chance: where they do not let go another way is tried.  It is
  * none where A is nearly singular: there the path around its bends is long, but comes to its end, so
  * it has its turn before patience has.  The best answer is pulled upon if not much is left. */
-static int solve_inside(path *p, point *start, int loose, int *bends_gone) {
+static int solve_inside(path *p, point *start, int loose, tried *t) {
   inside_manner how = {.loose = loose, .detour = make_detour};
   int turns = loose && p->m->coulomb, many = p->m->coulomb && lcplug_takes_long_inside(p->m);
   lcplug_point_copy(start, &p->now, p->m->n);
   how.correctors = correctors[0], how.patient = !turns;
   how.finish = turns ? finish_plainly : finish;
   if (go_inside(p, how)) return 1;
-  if (turns && go_around_bends(p, (*bends_gone)++)) return 1;
+  if (turns && go_around_bends(p, t->bends_gone++)) return 1;
   how.patient = 1;
   how.finish = finish;
   for (int k = turns ? 0 : 1; many && k < INSIDE_WAYS; k++) {
     how.correctors = correctors[k];
     if (go_inside(p, how)) return 1;
   }
-  if (p->it->residual < NEARLY_INSIDE && solve_by_pulls(p, SOFT, PULL, 0)) return 1;
+  if (p->it->residual < NEARLY_INSIDE && solve_by_pulls(p, SOFT, PULL, 0, t)) return 1;
   lcplug_point_copy(&p->now, start, p->m->n);
   return 0;
 }
-
-/* What is known of a problem once the quick ways are gone. */
-typedef struct tried {
-  int singular;   /* A is */
-  int bends_gone; /* paths around bends that have led nowhere */
-} tried;
 
 /* Where A is singular what is inside has no middle: forces without bound do nothing. */
 static int solve_quickly(path *p, point *start, int nearby, tried *t) {
@@ -278,7 +280,7 @@ static int solve_quickly(path *p, point *start, int nearby, tried *t) {
   if (in_haste && solve_hastily(p, start)) return 1;
   double least = lcplug_path_least_pivot(p);
   t->singular = least < SINGULAR;
-  if (inside && !t->singular) return solve_inside(p, start, least < LOOSE, &t->bends_gone);
+  if (inside && !t->singular) return solve_inside(p, start, least < LOOSE, t);
   return !in_haste && solve_hastily(p, start);
 }
 
@@ -289,12 +291,11 @@ static void solve(path *p, point *start, int frozen) {
   if (frozen && !nearby) lcplug_path_restart(p);
   if (solve_quickly(p, start, nearby, &t) || solve_softly(p, start)) return;
   if (solve_softly_again(p, start, !t.singular && !t.bends_gone)) return;
-  double before = p->it->residual;
-  if (t.singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS)) return;
-  if (t.singular && is_unmoved(p, before)) return;
-  if (solve_around_bends(p, t.bends_gone) || solve_by_pulls(p, SOFT, PULL, 0)) return;
+  if (t.singular && solve_by_pulls(p, SOFT, STRONG_PULL, PULLED_BEND_STEPS, &t)) return;
+  if (t.hopeless) return;
+  if (solve_around_bends(p, t.bends_gone) || solve_by_pulls(p, SOFT, PULL, 0, &t)) return;
   if (t.singular && p->it->residual <= NEARLY_RIGHT)
-    solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS);
+    solve_by_pulls(p, STIFF, STRONG_PULL, PULLED_BEND_STEPS, &t);
 }
 
 /* Near the answer a step or two more leave rounding error only, and small structures have use for
