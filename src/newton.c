@@ -11,10 +11,12 @@
  *
  *     the first part of the way is gone with the cone, De Saxce's term taken from the step before,
  *     and from there on exactly; where that fails the cone is followed further before the next try;
- *     the path is followed by its length, around its bends;
+ *     the path is followed by its length, around its bends (bends.h): right after the interior point
+ *     where A is nearly singular, as nothing else passes all that jams there;
  *     the best answer is pulled upon, less and less; where A is singular that comes first, and
  *     once more at the end with another stiffness, whose path has other bends.  A singular
- *     problem that pulls do not move has no answer, and is left at that. */
+ *     problem whose fainter and fainter pulls leave as much as ever has no answer, and is left at
+ *     that. */
 #include "newton.h"
 
 #include <math.h>
