@@ -319,8 +319,8 @@ static void write_left(FILE *out, const bench_report *report) {
     table_cell(&t, "%d", l->solved);
   }
   fputs("## Coulomb where bodies are inside each other\n\n"
-        "Problems of a dWorldStep after steps of ODE's QuickStep, which leaves depths that contradict\n"
-        "each other: nothing is harder for exact friction.\n\n",
+        "Problems of a dWorldStep after steps of ODE's QuickStep, which leaves depths that\n"
+        "contradict each other: nothing is harder for exact friction.\n\n",
         out);
   table_write(out, &t);
 }

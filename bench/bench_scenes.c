@@ -143,10 +143,11 @@ int bench_failing_scenes(const bench_options *options, bench_failing **rows) {
   return FAILING;
 }
 
-/* ---- bodies inside each other ----------------------------------------------------------------- */
+/* ---- bodies inside each other ---------------------------------------------------------------- */
 
-/* QuickStep stops far from an answer, and what it leaves is nothing that dWorldStep would have come
- * to: depths that contradict each other, everywhere.  So many of its steps, and then one problem. */
+/* QuickStep stops far from an answer, and what it leaves is nothing that dWorldStep would have
+ * come to: depths that contradict each other, everywhere.  So many of its steps, then one
+ * problem. */
 static const struct {
   int group; /* 0: bricks, 1: heaps */
   const char *kind;

@@ -2,9 +2,9 @@
  *
  * The path is as good as piecewise straight: it has a corner wherever a contact opens, closes,
  * begins to slip or stops.  So steps are taken in haste, as long as their errors allow, and with
- * a tangent that costs no factorization of its own.  Where A is nearly singular |f| may be small far
- * away from the path.  Therefore a point is made sure of every few steps, with more care, and after
- * failures the last such point is where the next few steps, careful ones, begin. */
+ * a tangent that costs no factorization of its own.  Where A is nearly singular |f| may be small
+ * far away from the path.  Therefore a point is made sure of every few steps, with more care, and
+ * after failures the last such point is where the next few steps, careful ones, begin. */
 #include "bends.h"
 
 #include <math.h>
@@ -71,7 +71,8 @@ static int take_vectors(bends *b) {
   double **vectors[] = {&b->unit, &b->slope, &b->tangent, &b->sure.tangent};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     if (!(*vectors[i] = TAKE(workspace, double, n + PANEL_PAD))) return 0;
-  return lcplug_point_take(&b->sure.at, n, workspace) && lcplug_point_take(&b->before, n, workspace);
+  return lcplug_point_take(&b->sure.at, n, workspace) &&
+         lcplug_point_take(&b->before, n, workspace);
 }
 
 /* ---- directions ------------------------------------------------------------------------------ */
@@ -299,7 +300,8 @@ int lcplug_path_follow_bends_from_here(path *p, int steps) {
   bends b = {.p = p};
   int last = p->steps + steps;
   workspace_mark mark = lcplug_mark(p->workspace);
-  int over = take_vectors(&b) && enter(&b, STEPS_FROM_HERE, NEARLY_ON, INFINITY) && follow(&b, last);
+  int over = take_vectors(&b) && enter(&b, STEPS_FROM_HERE, NEARLY_ON, INFINITY) &&
+             follow(&b, last);
   lcplug_release(p->workspace, mark);
   return over;
 }

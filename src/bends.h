@@ -3,10 +3,13 @@
  * As eps goes to 0 the path of exact Coulomb friction may turn back: there is no x for the next
  * smaller eps nearby, and eps must grow for a while.  With x and log eps both unknown there are no
  * such bends (Keller's pseudo-arclength continuation): a step along the tangent, then Newton's
- * method across it.  At each bend the determinant of A + E changes its sign, which tells the way on.
+ * method across it.  At each bend the determinant of A + E changes its sign, which tells the way
+ * on.
  *
- * Nothing here is left to chance: who follows the path far enough comes to its end.  With a soft
- * smoothing (a small stiffness) it has fewer bends, as forces move little while eps is large. */
+ * Which bodies jam first matters less here than to any other method: the path has an end, and most
+ * are followed to it.  Those that are not have lost their way between branches that run close to
+ * one another.  With a soft smoothing (a small stiffness) there are fewer bends, as forces move
+ * little while eps is large. */
 #ifndef LCPLUG_BENDS_H
 #define LCPLUG_BENDS_H
 

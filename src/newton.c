@@ -11,8 +11,8 @@
  *
  *     the first part of the way is gone with the cone, De Saxce's term taken from the step before,
  *     and from there on exactly; where that fails the cone is followed further before the next try;
- *     the path is followed by its length, around its bends (bends.h): right after the interior point
- *     where A is nearly singular, as nothing else passes all that jams there;
+ *     the path is followed by its length, around its bends (bends.h): right after the interior
+ *     point where A is nearly singular, as nothing else passes all that jams there;
  *     the best answer is pulled upon, less and less; where A is singular that comes first, and
  *     once more at the end with another stiffness, whose path has other bends.  A singular
  *     problem whose fainter and fainter pulls leave as much as ever has no answer, and is left at
@@ -252,9 +252,9 @@ static int go_inside(path *p, inside_manner how) {
   return over;
 }
 
-/* Which bodies jam is a matter of chance: where they do not let go another way is tried.  It is
- * none where A is nearly singular: there the path around its bends is long, but comes to its end, so
- * it has its turn before patience has.  The best answer is pulled upon if not much is left. */
+/* Which bodies jam is a matter of chance: where they do not let go another way is tried.  Where A
+ * is nearly singular the path around its bends is long, but mostly comes to its end, so it has its
+ * turn before patience has.  The best answer is pulled upon if not much is left. */
 static int solve_inside(path *p, point *start, int loose, tried *t) {
   inside_manner how = {.loose = loose, .detour = make_detour};
   int turns = loose && p->m->coulomb, many = p->m->coulomb && lcplug_takes_long_inside(p->m);

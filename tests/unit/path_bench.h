@@ -1,5 +1,5 @@
-/* path_bench.h - a problem with exact Coulomb friction, and a path on it (src/path.h), for the tests
- * of what goes along such paths. */
+/* path_bench.h - a problem with exact Coulomb friction, and a path on it (src/path.h), for the
+ * tests of what goes along such paths. */
 #ifndef LCPLUG_TESTS_PATH_BENCH_H
 #define LCPLUG_TESTS_PATH_BENCH_H
 
