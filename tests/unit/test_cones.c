@@ -571,8 +571,8 @@ END_TEST
  * go on moving long after what they have left to do is less than anybody asks for: 33 steps, 55
  * without soundings (src/cone_interior.c), 409 without dives, too.  The second one's path bends
  * again and again: 31 steps, 119 without soundings.  Where soundings leave too much of the third,
- * 134 steps around the bends are the end of it (src/bends.h), 291 without them.  Last, a wall of
- * bricks inside each other, as ODE's QuickStep leaves it: 590 steps, 3015 when everything else had
+ * 122 steps around the bends are the end of it (src/bends.h), 291 without them.  Last, a wall of
+ * bricks inside each other, as QuickStep leaves it: 659 steps, 3015 when everything else had
  * its turn first. */
 static const struct {
   const char *name;
