@@ -35,9 +35,9 @@ static const double HALF = 0.5;
 /* A step this much shorter than the first one leads nowhere; so does a path this far up. */
 static const double LEAST_LENGTH = 1e-8, AWAY = 1e6;
 
-/* Onto the path: from no force, and from a point that is near it. */
-enum { STEPS_FROM_NOTHING = 30, STEPS_FROM_HERE = 15 };
-static const double SMALL_STEP = 1e-4, NEARLY_ON = 1e-2;
+/* Onto the path, from no force. */
+enum { FIRST_STEPS = 30 };
+static const double SMALL_STEP = 1e-4;
 /* An answer is looked at every so many steps, and below this eps, beside the tolerance, in all. */
 enum { LOOK = 10 };
 static const double MAY_BE_RIGHT = 1e3;
@@ -269,15 +269,15 @@ static int follow(bends *b, int last) {
 /* ---- the beginning --------------------------------------------------------------------------- */
 
 /* By Newton's method at a fixed eps; 0 if the path is not found. */
-static int enter(bends *b, int steps, double on_path, double small_step) {
+static int enter(bends *b) {
   path *p = b->p;
   int entered = 0;
   measure(b);
-  for (int k = 0; k < steps && !entered; k++) {
+  for (int k = 0; k < FIRST_STEPS && !entered; k++) {
     double after;
     lcplug_path_advance(p, &after);
-    entered = lcplug_path_distance(p) <= on_path &&
-              product(b, p->dx, p->dx) <= small_step * (1.0 + product(b, p->now.x, p->now.x));
+    entered = lcplug_path_distance(p) <= CAREFUL &&
+              product(b, p->dx, p->dx) <= SMALL_STEP * (1.0 + product(b, p->now.x, p->now.x));
   }
   if (!entered) return 0;
   find_slope(b);
@@ -290,18 +290,7 @@ int lcplug_path_follow_bends(path *p, int steps) {
   int last = p->steps + steps;
   workspace_mark mark = lcplug_mark(p->workspace);
   lcplug_path_restart(p);
-  int over = take_vectors(&b) && enter(&b, STEPS_FROM_NOTHING, CAREFUL, SMALL_STEP) &&
-             follow(&b, last);
-  lcplug_release(p->workspace, mark);
-  return over;
-}
-
-int lcplug_path_follow_bends_from_here(path *p, int steps) {
-  bends b = {.p = p};
-  int last = p->steps + steps;
-  workspace_mark mark = lcplug_mark(p->workspace);
-  int over = take_vectors(&b) && enter(&b, STEPS_FROM_HERE, NEARLY_ON, INFINITY) &&
-             follow(&b, last);
+  int over = take_vectors(&b) && enter(&b) && follow(&b, last);
   lcplug_release(p->workspace, mark);
   return over;
 }

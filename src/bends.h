@@ -15,10 +15,9 @@
 
 #include "path.h"
 
-/* In at most so many steps, from no force and the largest eps, or from the present point, which is
- * brought onto the path first.  1 when it is time to stop: the answer is good enough, or the time
- * is up.  Scratch comes from the path's workspace and goes back there. */
+/* In at most so many steps, from no force and the largest eps.  1 when it is time to stop: the
+ * answer is good enough, or the time is up.  Scratch comes from the path's workspace and goes back
+ * there. */
 int lcplug_path_follow_bends(path *p, int steps);
-int lcplug_path_follow_bends_from_here(path *p, int steps);
 
 #endif

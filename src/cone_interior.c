@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cone_pair.h"
+#include "pieces.h"
 
 /* Of the way to the edge, and more of it where steps are long: so much times the length of the step
  * to m = 0.  A shorter step has plain ones tried, towards these parts of m; one that lowers m by
@@ -49,21 +50,16 @@ static const double STRAIGHT_ON = 1e-2, GENTLE = 1e-6, GENTLE_DRAG = 0.1, GENTLY
  * makes it stronger where it was too weak, and when it is too strong to be of use.  Where an answer
  * is looked at; half of the way down, which further ones need not go again; the end.  The part that
  * one may leave of what the one before has left, and what is no less than a step before. */
-static const double SOUND_BELOW = 2e-8, PULL = 0.1, STRONGER = 10.0, MOST_PULL = 1e-4;
+static const double SOUND_BELOW = 1e-7, PULL = 0.1, STRONGER = 10.0, MOST_PULL = 1e-4;
+static const double NEARBY = 6.0, FADING_WORK = 160.0;
 static const double SHARP = 1e-13, HALF_WAY = 3e-11, BOTTOM = 1e-18, BETTER = 0.7, STEADY = 0.8;
-enum { SOUNDINGS = 4, SOUNDING_STEPS = 20, STEADY_STEPS = 2 };
-
-/* A dive, where bodies relax at an m below this: r is no more than so many times the tolerance, and
- * so much less than at the dive before, unless that was long ago.  It is left when r gets much
- * larger. */
-static const double DEEP = 1e-10, SHALLOW = 10.0, NEARER = 0.3, UNDER_WATER = 30.0;
-static const double DIVE_DRAG = 3e-4, DOWN = 0.01;
-enum { DIVE_STEPS = 5, LONG_AGO = 15 };
+enum { SOUNDINGS = 4, SOUNDING_STEPS = 20, STEADY_STEPS = 2, FADES = 2 };
 
 /* How much there is of steps and finishes.  With many sets it takes longer to pass all that jams,
  * and what comes after this method takes longer still.  Where A is nearly singular and bodies have
  * jammed all along until then, others may know better. */
-enum { STEPS = 150, FINISHES = 10, PATIENT_STEPS = 1000, PATIENT_FINISHES = 30, LOOSE_STEPS = 70 };
+enum { STEPS = 150, FINISHES = 10, PATIENT_STEPS = 1000, PATIENT_FINISHES = 30 };
+enum { IMPATIENT_STEPS = 100 };
 enum { PATIENT_SETS = 570 };
 
 typedef struct interior {
@@ -84,11 +80,10 @@ typedef struct interior {
   inside_manner how;
   int loose;         /* A is nearly singular, and the problem is not convex */
   double pull, *center; /* x is pulled there, by this part of A's diagonal */
+  int fades;         /* left */
   int finishes;      /* left */
   double asked;      /* m of the last one */
   double tried;      /* m where Newton's method was, last */
-  double dived;      /* r at the last dive ... */
-  int since_dive;    /* ... and the steps since */
 } interior;
 
 /* ---- the start ------------------------------------------------------------------------------- */
@@ -439,54 +434,6 @@ static void return_to(const place *from, interior *v) {
   look_around(v);
 }
 
-/* ---- dives ----------------------------------------------------------------------------------- */
-
-/* Counts the steps since the last dive; 1 if the next one is due. */
-static int is_time_to_dive(interior *v) {
-  double tol = v->p->it->tol;
-  v->since_dive++;
-  if (!v->relaxing || v->mean > DEEP * v->first || v->missing > SHALLOW * tol) return 0;
-  return v->missing < NEARER * v->dived || v->since_dive > LONG_AGO;
-}
-
-/* Straight down to the edges, m a hundredth with each step, under a steady drag: the body that
- * relaxes nearly stays where it is, and what it leaves of r stays, too, but not for long if it was
- * little.  1 when it is time to stop. */
-static int go_down(interior *v) {
-  v->drag = DIVE_DRAG;
-  for (int k = 0; k < DIVE_STEPS; k++) {
-    factor(v);
-    v->step = fmin(1.0, MOST_OF_IT * find_relaxing_step(v, DOWN * v->mean));
-    if (v->step < STANDS) return 0;
-    move(v);
-    look_around(v);
-    if (observe(v)) return 1;
-    if (v->missing > UNDER_WATER * v->p->it->tol) return 0;
-  }
-  return 0;
-}
-
-/* With redundant contacts and hardly any CFM a body may take hundreds of steps to come to rest at a
- * small m, as its forces move along directions in which A is next to nothing.  What it has left to
- * do is often less than anybody asks for.  So that is looked at, and if it is not it goes on from
- * where it was. */
-static int dive(interior *v, lcplug_workspace *workspace) {
-  workspace_mark mark = lcplug_mark(workspace);
-  place before;
-  int over = 0;
-  if (take_place(&before, v, workspace)) {
-    keep_place(&before, v);
-    over = go_down(v);
-    if (!over) {
-      return_to(&before, v);
-      v->dived = v->missing;
-      v->since_dive = 0;
-    }
-  }
-  lcplug_release(workspace, mark);
-  return over;
-}
-
 /* ---- soundings ------------------------------------------------------------------------------- */
 
 /* All the way down under a pull; 1 when it is time to stop.  *left: the residual down there,
@@ -513,6 +460,16 @@ static int let_down(interior *v, place *half, int *is_half, double *left) {
   return 0;
 }
 
+/* From the bottom the pull fades piece by piece. */
+static int fade(interior *v) {
+  path *p = v->p;
+  if (!lcplug_may_go_by_pieces(p)) return 0;
+  leave_to_path(v);
+  memcpy(p->center, v->center, (size_t)v->m->n * sizeof *v->center);
+  p->pull = v->pull;
+  return lcplug_fade_by_pieces(p, FADING_WORK);
+}
+
 /* Where A is nearly singular the path has bends without end, as contacts of one body that do the
  * same are told apart one after the other.  But what they are told apart by is small.  A pull
  * towards where they are straightens the path, and its end leaves no more than the pull times the
@@ -521,14 +478,22 @@ static int let_down(interior *v, place *half, int *is_half, double *left) {
 static int sound(interior *v, place *start, place *half) {
   double pull = PULL * sqrt(v->mean / v->first), left, last = INFINITY;
   size_t bytes = (size_t)v->m->n * sizeof *v->x;
-  int is_half = 0;
+  int is_half = 0, may_fade = v->fades > 0;
   keep_place(start, v);
   memcpy(v->center, v->x, bytes);
   for (int k = 0; k < SOUNDINGS; k++) {
     v->pull = pull;
     look_around(v);
-    if (let_down(v, half, &is_half, &left)) return 1;
+    if (let_down(v, half, &is_half, &left)) {
+      leave_to_path(v);
+      return 1;
+    }
     if (left < INFINITY) {
+      int is_far = left > BETTER * last || left > NEARBY * v->p->it->tol;
+      if (is_far && may_fade) {
+        if (fade(v)) return 1;
+        may_fade = 0;
+      }
       if (left > BETTER * last) break;
       last = left;
       memcpy(v->center, v->x, bytes);
@@ -552,17 +517,8 @@ static int ask_to_sound(interior *v, lcplug_workspace *workspace) {
   lcplug_release(workspace, mark);
   v->asked = v->mean;
   v->finishes--;
-  if (over) leave_to_path(v);
+  v->fades--;
   return over;
-}
-
-/* Once.  What relaxes here may have far to go. */
-static int ask_for_detour(interior *v) {
-  cone_finish *detour = v->how.detour;
-  v->how.detour = NULL;
-  if (!detour) return 0;
-  leave_to_path(v);
-  return detour(v->p);
 }
 
 static int is_deep(const interior *v) { return v->mean < SOUND_BELOW * v->first; }
@@ -578,7 +534,7 @@ static int advance(interior *v, lcplug_workspace *workspace, int *over) {
     return 1;
   }
   if (v->mean < SINCE * v->asked && v->finishes > 0) {
-    if (v->loose && is_deep(v)) *over = ask_to_sound(v, workspace) || ask_for_detour(v);
+    if (v->loose && is_deep(v)) *over = ask_to_sound(v, workspace);
     else if (is_small(v)) *over = ask_to_finish(v);
   }
   begin_to_relax(v);
@@ -591,27 +547,29 @@ int lcplug_takes_long_inside(const model *m) {
   return count >= PATIENT_SETS;
 }
 
-static int has_had_enough(const interior *v, int step, int steps) {
-  return step == steps || (step == LOOSE_STEPS && v->loose && !v->how.patient && !is_deep(v));
+/* A convex problem has no other way, and a pyramid no better one. */
+static int steps_of(const interior *v, int convex) {
+  if (!v->how.patient && v->m->coulomb) return IMPATIENT_STEPS;
+  return !convex && lcplug_takes_long_inside(v->m) ? PATIENT_STEPS : STEPS;
 }
 
 int lcplug_cone_interior(path *p, inside_manner how, lcplug_workspace *workspace) {
   interior v = {.p = p, .m = p->m, .how = how};
   int convex = p->smooth.symmetric && !p->m->coulomb, over = 0;
-  int many = lcplug_takes_long_inside(p->m), steps = !convex && many ? PATIENT_STEPS : STEPS;
+  int steps = steps_of(&v, convex);
   v.loose = how.loose && p->m->coulomb;
-  v.finishes = many ? PATIENT_FINISHES : FINISHES;
-  v.asked = v.tried = v.dived = INFINITY;
+  v.finishes = lcplug_takes_long_inside(p->m) ? PATIENT_FINISHES : FINISHES;
+  v.fades = FADES;
+  v.asked = v.tried = INFINITY;
   if (!take_vectors(&v, workspace)) return 0;
   begin(&v);
   if (!v.pairs.count) return 0;
-  for (int step = 0; !has_had_enough(&v, step, steps); step++) {
+  for (int step = 0; step < steps; step++) {
     look_around(&v);
     if (!step) v.first = v.mean;
     if (!(v.mean > 0.0 && v.mean < INFINITY)) return 0;
     v.pairs.natural = v.loose && v.mean < STRAIGHT_ON * v.first;
-    if ((is_time_to_look(&v, step) && observe(&v)) ||
-        (is_time_to_dive(&v) && dive(&v, workspace))) {
+    if (is_time_to_look(&v, step) && observe(&v)) {
       leave_to_path(&v);
       return 1;
     }

@@ -41,7 +41,6 @@ typedef struct inside_manner {
   int loose;           /* A is nearly singular */
   int patient;         /* where there are many sets steps are not spared, whatever jams */
   cone_finish *finish; /* asked at times, where the path ends, to go on from here ... */
-  cone_finish *detour; /* ... and this once, where soundings leave too much; it may be NULL */
 } inside_manner;
 
 /* Not with rows that follow a force which may be of either sign, nor with friction that has no

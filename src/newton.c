@@ -26,6 +26,7 @@
 #include "cone_interior.h"
 #include "mend.h"
 #include "path.h"
+#include "pieces.h"
 
 /* Leaps from the answer to a box: how many at most, and in a row without halving what is left.  The
  * first one's eps, beside the root of that; what the next one multiplies it by, unless the
@@ -57,13 +58,15 @@ static const double SINGULAR = 1e-10, LOOSE = 1e-6;
 enum { INSIDE_WAYS = 3 };
 static const int correctors[INSIDE_WAYS] = {3, 0, 2};
 /* Paths around bends, one after the other: each stiffness has other bends, the softest the fewest.
- * The first may be long, as every body that can jam has bends of its own.  And a detour of the
- * interior point's. */
+ * The first may be long, as every body that can jam has bends of its own. */
 static const struct {
   double stiffness;
   int steps;
 } bends[] = {{0.01, 4000}, {0.1, 1500}, {1.0, 500}};
-enum { BENDS = sizeof bends / sizeof *bends, DETOUR_STEPS = 300 };
+enum { BENDS = sizeof bends / sizeof *bends };
+/* Pulls towards the best answer, of A's diagonal, that fade piece by piece; the work that each may
+ * take, in factorizations. */
+static const double fading[] = {1e-5, 1e-2}, FADING_WORK = 100.0, LOOSE_WORK = 40.0;
 /* Of the first eps: where the exact conditions are tried first, and how much later the next
  * time; they start with this many times the cone's eps. */
 static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
@@ -236,13 +239,6 @@ static int solve_around_bends(path *p, int first) {
   return 0;
 }
 
-/* From a point inside, around the bends that are left. */
-static int make_detour(path *p) {
-  p->smooth.exact = p->m->coulomb;
-  p->smooth.stiffness = bends[0].stiffness;
-  return lcplug_path_follow_bends_from_here(p, DETOUR_STEPS);
-}
-
 static int go_inside(path *p, inside_manner how) {
   p->smooth.stiffness = STIFF;
   p->smooth.exact = p->m->coulomb;
@@ -252,20 +248,29 @@ static int go_inside(path *p, inside_manner how) {
   return over;
 }
 
-/* Which bodies jam is a matter of chance: where they do not let go another way is tried.  Where A
- * is nearly singular the path around its bends is long, but mostly comes to its end, so it has its
- * turn before patience has.  The best answer is pulled upon if not much is left. */
+/* A strong pull leads far away from what jams, a faint one not far from an answer nearby. */
+static int fade_pulls(path *p, double work) {
+  for (size_t k = 0; k < sizeof fading / sizeof *fading && lcplug_may_go_by_pieces(p); k++) {
+    lcplug_path_pull(p, p->it->x, fading[k]);
+    if (lcplug_fade_by_pieces(p, work)) return 1;
+  }
+  return 0;
+}
+
+/* Which bodies jam is a matter of chance: where they do not let go pulls towards the best answer
+ * may, piece by piece, and another way is tried.  Where A is nearly singular the path around its
+ * bends is long, but mostly comes to its end, so it has its turn before patience has.  The best
+ * answer is pulled upon if not much is left. */
 static int solve_inside(path *p, point *start, int loose, tried *t) {
-  inside_manner how = {.loose = loose, .detour = make_detour};
+  inside_manner how = {.loose = loose, .correctors = correctors[0]};
   int turns = loose && p->m->coulomb, many = p->m->coulomb && lcplug_takes_long_inside(p->m);
   lcplug_point_copy(start, &p->now, p->m->n);
-  how.correctors = correctors[0], how.patient = !turns;
   how.finish = turns ? finish_plainly : finish;
-  if (go_inside(p, how)) return 1;
+  if (go_inside(p, how) || fade_pulls(p, turns ? LOOSE_WORK : FADING_WORK)) return 1;
   if (turns && go_around_bends(p, t->bends_gone++)) return 1;
   how.patient = 1;
   how.finish = finish;
-  for (int k = turns ? 0 : 1; many && k < INSIDE_WAYS; k++) {
+  for (int k = 0; many && k < INSIDE_WAYS; k++) {
     how.correctors = correctors[k];
     if (go_inside(p, how)) return 1;
   }

@@ -55,25 +55,6 @@ START_TEST(steps_end_on_the_path) {
 }
 END_TEST
 
-/* From a point of the path it goes on; from one far away it says no, and takes few steps for it. */
-START_TEST(it_can_begin_anywhere_near_the_path) {
-  path_bench t;
-  path *p = &t.path;
-  lcplug_record *record = open_captured(&t, "hard/bricks-312");
-  ck_assert(!lcplug_path_follow_bends(p, 100));
-  ck_assert(lcplug_path_follow_bends_from_here(p, 2000));
-  ck_assert_double_le(residual_of_answer(&t), t.it.tol);
-
-  for (int i = 0; i < t.model.n; i++) p->now.x[i] = 1e6 * (i % 7 - 3);
-  lcplug_path_apply(p, p->now.x, NULL, p->now.Ax);
-  p->now.eps = 1e-12 * p->smooth.unit;
-  int before = p->steps;
-  ck_assert(!lcplug_path_follow_bends_from_here(p, 2000));
-  ck_assert_int_le(p->steps - before, 40);
-  close_captured(&t, record);
-}
-END_TEST
-
 /* What it takes from the workspace it gives back, found or not. */
 START_TEST(scratch_goes_back) {
   path_bench t;
@@ -81,9 +62,6 @@ START_TEST(scratch_goes_back) {
   workspace_mark before = lcplug_mark(t.workspace);
   lcplug_path_follow_bends(&t.path, 10);
   workspace_mark after = lcplug_mark(t.workspace);
-  ck_assert_mem_eq(&before, &after, sizeof before);
-  lcplug_path_follow_bends_from_here(&t.path, 10);
-  after = lcplug_mark(t.workspace);
   ck_assert_mem_eq(&before, &after, sizeof before);
   close_captured(&t, record);
 }
@@ -94,7 +72,6 @@ int main(void) {
   TCase *cases = support_case(suite, "by length");
   tcase_add_loop_test(cases, paths_that_turn_back_lead_to_the_answer, 0, BENT);
   tcase_add_test(cases, steps_end_on_the_path);
-  tcase_add_test(cases, it_can_begin_anywhere_near_the_path);
   tcase_add_test(cases, scratch_goes_back);
   return support_run(suite);
 }
