@@ -51,13 +51,15 @@ static const double STRAIGHT_ON = 1e-2, GENTLE = 1e-6, GENTLE_DRAG = 0.1, GENTLY
  * is looked at; half of the way down, which further ones need not go again; the end.  The part that
  * one may leave of what the one before has left, and what is no less than a step before. */
 static const double SOUND_BELOW = 1e-7, PULL = 0.1, STRONGER = 10.0, MOST_PULL = 1e-4;
-static const double NEARBY = 6.0, FADING_WORK = 160.0;
 static const double SHARP = 1e-13, HALF_WAY = 3e-11, BOTTOM = 1e-18, BETTER = 0.7, STEADY = 0.8;
-enum { SOUNDINGS = 4, SOUNDING_STEPS = 20, STEADY_STEPS = 2, FADES = 2 };
+enum { SOUNDINGS = 4, SOUNDING_STEPS = 20, STEADY_STEPS = 2 };
+/* What is left within so many tolerances may be right with the next sounding; else the pull fades,
+ * with so much work, in factorizations.  Times that soundings may end so. */
+static const double NEARBY = 6.0, FADING_WORK = 160.0;
+enum { FADES = 2 };
 
 /* How much there is of steps and finishes.  With many sets it takes longer to pass all that jams,
- * and what comes after this method takes longer still.  Where A is nearly singular and bodies have
- * jammed all along until then, others may know better. */
+ * and what comes after this method takes longer still. */
 enum { STEPS = 150, FINISHES = 10, PATIENT_STEPS = 1000, PATIENT_FINISHES = 30 };
 enum { IMPATIENT_STEPS = 100 };
 enum { PATIENT_SETS = 570 };
@@ -460,7 +462,7 @@ static int let_down(interior *v, place *half, int *is_half, double *left) {
   return 0;
 }
 
-/* From the bottom the pull fades piece by piece. */
+/* From the end of a sounding the pull fades piece by piece; 1 when it is time to stop. */
 static int fade(interior *v) {
   path *p = v->p;
   if (!lcplug_may_go_by_pieces(p)) return 0;
@@ -474,7 +476,7 @@ static int fade(interior *v) {
  * same are told apart one after the other.  But what they are told apart by is small.  A pull
  * towards where they are straightens the path, and its end leaves no more than the pull times the
  * way there: little more than the tolerance, if not less.  Then the next pull is towards that
- * end. */
+ * end, or this one fades. */
 static int sound(interior *v, place *start, place *half) {
   double pull = PULL * sqrt(v->mean / v->first), left, last = INFINITY;
   size_t bytes = (size_t)v->m->n * sizeof *v->x;
@@ -547,9 +549,8 @@ int lcplug_takes_long_inside(const model *m) {
   return count >= PATIENT_SETS;
 }
 
-/* A convex problem has no other way, and a pyramid no better one. */
 static int steps_of(const interior *v, int convex) {
-  if (!v->how.patient && v->m->coulomb) return IMPATIENT_STEPS;
+  if (!v->how.patient) return IMPATIENT_STEPS;
   return !convex && lcplug_takes_long_inside(v->m) ? PATIENT_STEPS : STEPS;
 }
 

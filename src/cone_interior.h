@@ -17,8 +17,7 @@
  * by implicit Euler, one step for each step of the method: a drag D / dt beside A + E is all
  * that it takes.  r grows at first, as the body moves, and goes to 0 when it has come to rest
  * elsewhere; the drag is made smaller as long as steps are long.  No merit function could allow
- * that.  m is no smaller than r calls for, as small m make hard edges.  Once r is next to nothing
- * a few steps straight down to the edges tell whether that will do.
+ * that.  m is no smaller than r calls for, as small m make hard edges.
  *
  * Where A is nearly singular there is a bend for every body whose contacts are redundant, at
  * smaller and smaller m.  There the end of the path is looked for under a pull
@@ -26,7 +25,7 @@
  *     r = A x - b - w(z) + pull D (x - center),     the center where the path has come to its bend
  *
  * which makes it straight, and leaves pull D (x - center) at its end: often less than is asked
- * for. */
+ * for.  If not, the pull fades piece by piece from there (pieces.h). */
 #ifndef LCPLUG_CONE_INTERIOR_H
 #define LCPLUG_CONE_INTERIOR_H
 

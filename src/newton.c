@@ -3,8 +3,9 @@
  *
  * Every step costs one factorization.  Where the answer to a box is known whole steps from there
  * are tried first: structures that stand end so.  The interior point comes next unless there is a
- * good guess, and asks the path to finish what it has begun.  What follows is for problems that it
- * does not solve, or that are not for it.  For friction=cone, whose problem is convex, the path
+ * good guess, and asks the path to finish what it has begun; its best answer is pulled upon and let
+ * go piece by piece (pieces.h).  What follows is for problems that it does not solve, or that are
+ * not for it.  For friction=cone, whose problem is convex, the path
  * leads to the answer.  Exact Coulomb friction and pyramids are not convex, and their path may turn
  * back.  Where that happens at a few contacts these are mended by themselves (mend.h), and most
  * problems are solved by a hasty try.  For the others, in this order,
@@ -265,12 +266,13 @@ static int solve_inside(path *p, point *start, int loose, tried *t) {
   inside_manner how = {.loose = loose, .correctors = correctors[0]};
   int turns = loose && p->m->coulomb, many = p->m->coulomb && lcplug_takes_long_inside(p->m);
   lcplug_point_copy(start, &p->now, p->m->n);
+  how.patient = !turns;
   how.finish = turns ? finish_plainly : finish;
   if (go_inside(p, how) || fade_pulls(p, turns ? LOOSE_WORK : FADING_WORK)) return 1;
   if (turns && go_around_bends(p, t->bends_gone++)) return 1;
   how.patient = 1;
   how.finish = finish;
-  for (int k = 0; many && k < INSIDE_WAYS; k++) {
+  for (int k = turns ? 0 : 1; many && k < INSIDE_WAYS; k++) {
     how.correctors = correctors[k];
     if (go_inside(p, how)) return 1;
   }
