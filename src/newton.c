@@ -65,9 +65,9 @@ static const struct {
   int steps;
 } bends[] = {{0.01, 4000}, {0.1, 1500}, {1.0, 500}};
 enum { BENDS = sizeof bends / sizeof *bends };
-/* Pulls towards the best answer, of A's diagonal, that fade piece by piece; the work that each may
- * take, in factorizations. */
-static const double fading[] = {1e-5, 1e-2}, FADING_WORK = 100.0, LOOSE_WORK = 40.0;
+/* Of A's diagonal: the faintest pull towards the best answer that fades piece by piece.  The work of
+ * one, in factorizations, and where going around bends is the better way. */
+static const double FAINT_PULL = 1e-5, FADING_WORK = 100.0, LOOSE_WORK = 40.0;
 /* Of the first eps: where the exact conditions are tried first, and how much later the next
  * time; they start with this many times the cone's eps. */
 static const double FIRST_TRY = 1e-2, NEXT_TRY = 0.5, BRANCH_EPS = 3.0;
@@ -249,13 +249,15 @@ static int go_inside(path *p, inside_manner how) {
   return over;
 }
 
-/* A strong pull leads far away from what jams, a faint one not far from an answer nearby. */
-static int fade_pulls(path *p, double work) {
-  for (size_t k = 0; k < sizeof fading / sizeof *fading && lcplug_may_go_by_pieces(p); k++) {
-    lcplug_path_pull(p, p->it->x, fading[k]);
-    if (lcplug_fade_by_pieces(p, work)) return 1;
-  }
-  return 0;
+/* A faint pull is not far from an answer nearby, a strong one leads away from what jams. */
+static int fade_pull(path *p, double pull, double work) {
+  if (!lcplug_may_go_by_pieces(p)) return 0;
+  lcplug_path_pull(p, p->it->x, pull);
+  return lcplug_fade_by_pieces(p, work);
+}
+
+static int fade_pulls(path *p) {
+  return fade_pull(p, FAINT_PULL, FADING_WORK) || fade_pull(p, STRONG_PULL, FADING_WORK);
 }
 
 /* Which bodies jam is a matter of chance: where they do not let go pulls towards the best answer
@@ -268,7 +270,8 @@ static int solve_inside(path *p, point *start, int loose, tried *t) {
   lcplug_point_copy(start, &p->now, p->m->n);
   how.patient = !turns;
   how.finish = turns ? finish_plainly : finish;
-  if (go_inside(p, how) || fade_pulls(p, turns ? LOOSE_WORK : FADING_WORK)) return 1;
+  if (go_inside(p, how)) return 1;
+  if (turns ? fade_pull(p, FAINT_PULL, LOOSE_WORK) : fade_pulls(p)) return 1;
   if (turns && go_around_bends(p, t->bends_gone++)) return 1;
   how.patient = 1;
   how.finish = finish;
