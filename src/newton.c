@@ -65,8 +65,8 @@ static const struct {
   int steps;
 } bends[] = {{0.01, 4000}, {0.1, 1500}, {1.0, 500}};
 enum { BENDS = sizeof bends / sizeof *bends };
-/* Of A's diagonal: the faintest pull towards the best answer that fades piece by piece.  The work of
- * one, in factorizations, and where going around bends is the better way. */
+/* Of A's diagonal: the faintest pull towards the best answer that fades piece by piece.  The work
+ * of one, in factorizations, and where going around bends is the better way. */
 static const double FAINT_PULL = 1e-5, FADING_WORK = 100.0, LOOSE_WORK = 40.0;
 /* Of the first eps: where the exact conditions are tried first, and how much later the next
  * time; they start with this many times the cone's eps. */

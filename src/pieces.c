@@ -270,23 +270,30 @@ static int solve_pulled(walk *a, int *over) {
   return 0;
 }
 
+/* To this pull, from the last one that has an answer; back to that one if this has none. */
+static int try_pull(walk *a, double pull, int *over) {
+  double before = a->p->pull;
+  copy_place(a, a->x_kept, a->at_kept, a->x, a->at);
+  a->p->pull = pull > GONE ? pull : 0.0;
+  if (solve_pulled(a, over)) return 1;
+  copy_place(a, a->x, a->at, a->x_kept, a->at_kept);
+  a->p->pull = before;
+  return 0;
+}
+
 /* 1 when it is time to stop. */
 static int fade(walk *a) {
-  double *pull = &a->p->pull, fading = FADING;
+  const double *pull = &a->p->pull;
+  double fading = FADING;
   int over = 0;
-  for (int failures = 0; failures < MOST_FAILURES && *pull > 0.0 && a->work < a->most_work;) {
-    double before = *pull;
-    copy_place(a, a->x_kept, a->at_kept, a->x, a->at);
-    *pull = before * fading > GONE ? before * fading : 0.0;
-    int solved = solve_pulled(a, &over);
-    if (over) return 1;
+  if (!try_pull(a, *pull, &over)) return 0;
+  for (int failures = 0; !over && failures < MOST_FAILURES && *pull > 0.0;) {
+    if (a->work > a->most_work) return 0;
+    int solved = try_pull(a, *pull * fading, &over);
     fading = solved ? fmax(FADING, fading * fading) : sqrt(fading);
     failures = solved ? 0 : failures + 1;
-    if (solved) continue;
-    copy_place(a, a->x, a->at, a->x_kept, a->at_kept);
-    *pull = before;
   }
-  return 0;
+  return over;
 }
 
 static int take_memory(walk *a) {
@@ -315,7 +322,7 @@ int lcplug_fade_by_pieces(path *p, double most_work) {
     for (int k = 0; k < p->m->blocks; k++) a.at[k] = (footing){.d = {1.0, 0.0}};
     look(&a);
     settle(&a, a.v, 1);
-    if (solve_pulled(&a, &over) && !over) over = fade(&a);
+    over = fade(&a);
   }
   p->pull = 0.0;
   lcplug_path_apply(p, p->now.x, NULL, p->now.Ax);
