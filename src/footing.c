@@ -47,22 +47,22 @@ static void turn_round(footing *at) { at->d[0] = -at->d[0], at->d[1] = -at->d[1]
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static int settle_interval(footing *at, const force_set *set, double s, double w, int sorts,
-                           double *x) {
-  foothold before = at->place;
+static void settle_interval(footing *at, const force_set *set, double s, double w, int sorts,
+                            double *x) {
   double u = s * *x - w;
   if (sorts) at->place = !(u > s * set->lo) ? LOW : u < s * set->hi ? WITHIN : EDGE;
   if (set->kind == SET_FREE) at->place = WITHIN;
   else if (is_fixed(set)) at->place = LOW;
   if (at->place != WITHIN) *x = at->place == LOW ? set->lo : set->hi;
-  return at->place != before;
 }
 
-int lcplug_footing_settle(footing *at, const force_set *set, double s, const double *w, int sorts,
-                          double *x) {
+void lcplug_footing_settle(footing *at, const force_set *set, double s, const double *w, int sorts,
+                           double *x) {
   const int first = set->first;
-  foothold before = at->place;
-  if (set->rows == 1) return settle_interval(at, set, s, w[first], sorts, x + first);
+  if (set->rows == 1) {
+    settle_interval(at, set, s, w[first], sorts, x + first);
+    return;
+  }
   double y[SET_MOST_ROWS], u[SET_MOST_ROWS], g[SET_MOST_ROWS];
   find_force(set, x, y), find_velocity(set, w, u), find_scaling(set, g);
   double normal = s * y[0] - u[0], t[2] = {s * y[1] - u[1], s * y[2] - u[2]};
@@ -77,7 +77,6 @@ int lcplug_footing_settle(footing *at, const force_set *set, double s, const dou
     for (int i = 1; i < set->rows; i++) x[first + i] = -y[0] * at->d[i - 1] / g[i];
     at->slip = length - normal;
   }
-  return at->place != before;
 }
 
 void lcplug_footing_linearize(footing *at, const force_set *set, const double *x) {

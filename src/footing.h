@@ -30,12 +30,12 @@ typedef struct footing {
 #define STIFF_ACROSS -1.0
 
 /* Slacks of one set, and patches that a turn takes. */
-enum { MOST_SLACKS = 2, MOST_GRIP_PATCHES = SET_MOST_ROWS };
+enum { MOST_SLACKS = 2, MOST_TURN_PATCHES = SET_MOST_ROWS };
 
-/* Moves x onto the set, with d and slip as x and w have them.  Where `sorts` is not 0 it may go to
- * another place that suits them better; returns whether it does. */
-int lcplug_footing_settle(footing *at, const force_set *set, double scale, const double *w,
-                          int sorts, double *x);
+/* Moves x onto the set, with d and slip as x and w have them; where `sorts` is not 0 it goes to the
+ * place that suits them best. */
+void lcplug_footing_settle(footing *at, const force_set *set, double scale, const double *w,
+                           int sorts, double *x);
 
 /* Makes the equations linear, here. */
 void lcplug_footing_linearize(footing *at, const force_set *set, const double *x);

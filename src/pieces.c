@@ -14,16 +14,18 @@ static const double TRACE = 1e-12;
  * nowhere if that is more than this.  Nobody follows t farther up than this, nor up from where
  * there is next to nothing left. */
 enum { MOST_PIECES = 30 };
-static const double NEARLY_ZERO = 0.05, NOWHERE = 0.9, TOO_FAR_UP = 10.0;
+static const double NOWHERE = 0.9, TOO_FAR_UP = 10.0, NEARLY_ZERO = 0.05;
 
 /* Newton's steps at one pull: how many, and how many in a row may shrink less than to this part.  A
- * step this small is the last one, without a pull this small; one as large has run off. */
+ * step this small is the last one, and this small where the pull is faint; one as large as that has
+ * run off. */
 enum { MOST_STEPS = 12, MOST_SLOW_STEPS = 3 };
 static const double SLOW = 0.7, THERE = 0.03, ALL_THERE = 1e-6, RUN_OFF = 1e4;
-/* Where an answer may be good enough: the pull, and the step. */
+/* A pull that leaves this part of the tolerance is faint: its answer is one without it.  That is
+ * looked at after steps as short as this. */
 static const double FAINT = 0.3, NEARLY_THERE = 0.3;
 
-/* What a pull is multiplied by; less of it after failures, so many in a row at most.  A pull as
+/* What a pull is multiplied by, and its root after a failure, so many in a row at most.  A pull as
  * faint as that is none. */
 enum { MOST_FAILURES = 3 };
 static const double FADING = 0.1, GONE = 1e-12;
@@ -139,7 +141,7 @@ static double change_of_demand(const walk *a, int k, const footing *before, cons
  * direction: one solve for both. */
 static void find_slope_behind(walk *a, int k, const footing *before) {
   const force_set *set = &a->m->sets[k];
-  double u[MOST_GRIP_PATCHES][SET_MOST_ROWS], v[MOST_GRIP_PATCHES][SET_MOST_ROWS];
+  double u[MOST_TURN_PATCHES][SET_MOST_ROWS], v[MOST_TURN_PATCHES][SET_MOST_ROWS];
   int count = lcplug_footing_patches(before, &a->at[k], set, scale_of(a, k), u, v);
   int done = count > 0;
   for (int i = 0; i < count && done; i++)
@@ -242,7 +244,7 @@ static int observe(walk *a) {
   return lcplug_iteration_observe(p->it, m, p->trial, p->Atrial);
 }
 
-/* What the answer to a pull leaves, at most. */
+/* What the answer to the pull leaves without it, at most. */
 static double left_by_pull(const walk *a) {
   const path *p = a->p;
   double most = 0.0;

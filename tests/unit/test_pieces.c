@@ -166,8 +166,8 @@ START_TEST(turns_are_patches) {
   int turns = 0;
   for (int k = 0; k < SETS * TRIES; k++) {
     const force_set *set = &sets[k % SETS];
-    double x[3], w[3], before[9], after[9], u[MOST_GRIP_PATCHES][SET_MOST_ROWS];
-    double v[MOST_GRIP_PATCHES][SET_MOST_ROWS], value[MOST_SLACKS];
+    double x[3], w[3], before[9], after[9], u[MOST_TURN_PATCHES][SET_MOST_ROWS];
+    double v[MOST_TURN_PATCHES][SET_MOST_ROWS], value[MOST_SLACKS];
     footing at = random_footing(&random, set, 1.0, x, w), was = at;
     int count = lcplug_footing_slacks(&at, set, 1.0, x, w, value), rows = set->rows;
     if (!count) continue;
