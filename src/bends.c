@@ -77,15 +77,6 @@ static int take_vectors(bends *b) {
 
 /* ---- directions ------------------------------------------------------------------------------ */
 
-/* A force counts as the velocity that it makes, in units of the right side, and one that is large
- * by its own size: redundant contacts may press each other apart with a million times the weight of
- * all, and steps that are measured by such forces overlook everybody else. */
-static void measure(bends *b) {
-  const path *p = b->p;
-  for (int i = 0; i < p->m->n; i++)
-    b->unit[i] = p->diagonal[i] / (p->smooth.unit + p->diagonal[i] * fabs(p->now.x[i]));
-}
-
 /* Of two changes of x. */
 static double product(const bends *b, const double *u, const double *v) {
   double sum = 0.0;
@@ -104,10 +95,11 @@ static void find_slope(bends *b) {
 /* The way on, by the last factorization.  In the beginning that is to smaller eps, and at each bend
  * the determinant changes its sign: so nobody turns round unaware. */
 static void find_tangent(bends *b) {
-  double sign = lcplug_lu_is_negative(&b->p->matrix) ? 1.0 : -1.0;
-  measure(b);
+  const path *p = b->p;
+  double sign = lcplug_lu_is_negative(&p->matrix) ? 1.0 : -1.0;
+  lcplug_path_measure(p, p->now.x, b->unit);
   b->tangent_eps = sign / sqrt(1.0 + product(b, b->slope, b->slope));
-  for (int i = 0; i < b->p->m->n; i++) b->tangent[i] = b->tangent_eps * b->slope[i];
+  for (int i = 0; i < p->m->n; i++) b->tangent[i] = b->tangent_eps * b->slope[i];
 }
 
 /* ---- corrections ----------------------------------------------------------------------------- */
@@ -272,7 +264,7 @@ static int follow(bends *b, int last) {
 static int enter(bends *b) {
   path *p = b->p;
   int entered = 0;
-  measure(b);
+  lcplug_path_measure(p, p->now.x, b->unit);
   for (int k = 0; k < FIRST_STEPS && !entered; k++) {
     double after;
     lcplug_path_advance(p, &after);

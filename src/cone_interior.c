@@ -303,12 +303,9 @@ static int is_time_to_look(const interior *v, int step) {
 
 static int observe(interior *v) {
   path *p = v->p;
-  const model *m = v->m;
-  for (int i = 0; i < m->n; i++) /* as the pull has it */
+  for (int i = 0; i < v->m->n; i++) /* as the pull has it */
     p->Atrial[i] = v->Ax[i] + v->pull * p->diagonal[i] * (v->x[i] - v->center[i]);
-  lcplug_smoothing_answer(&p->smooth, v->x, p->Atrial, p->trial);
-  m->op->table->apply(m->op, p->trial, p->Atrial);
-  return lcplug_iteration_observe(p->it, m, p->trial, p->Atrial);
+  return lcplug_path_observe_at(p, v->x, p->Atrial);
 }
 
 /* The square of eps (smooth.h) is what y o z is here. */

@@ -138,11 +138,21 @@ double lcplug_path_advance(path *p, double *after) {
   return p->part = part;
 }
 
-int lcplug_path_observe(path *p) {
+int lcplug_path_observe_at(path *p, const double *x, const double *Ax) {
   const model *m = p->m;
-  lcplug_smoothing_answer(&p->smooth, p->now.x, p->now.Ax, p->trial);
+  lcplug_smoothing_answer(&p->smooth, x, Ax, p->trial);
   m->op->table->apply(m->op, p->trial, p->Atrial);
   return lcplug_iteration_observe(p->it, m, p->trial, p->Atrial);
+}
+
+int lcplug_path_observe(path *p) { return lcplug_path_observe_at(p, p->now.x, p->now.Ax); }
+
+/* A force counts as the velocity that it makes, in units of the right side, and one that is large
+ * by its own size: redundant contacts may press each other apart with a million times the weight of
+ * all, and steps that are measured by such forces overlook everybody else. */
+void lcplug_path_measure(const path *p, const double *x, double *unit) {
+  for (int i = 0; i < p->m->n; i++)
+    unit[i] = p->diagonal[i] / (p->smooth.unit + p->diagonal[i] * fabs(x[i]));
 }
 
 int lcplug_path_polish(path *p) {

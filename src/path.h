@@ -96,7 +96,12 @@ void lcplug_path_find_direction(path *p);
 /* One step while |f| falls; returns how far it went, a part of dx, and what |f| is then. */
 double lcplug_path_advance(path *p, double *after);
 
-/* Looks at the answer that belongs to the present point; 1 when it is time to stop. */
+/* Looks at the answer that belongs to the present point, or to another one; 1 when it is time to
+ * stop. */
 int lcplug_path_observe(path *p);
+int lcplug_path_observe_at(path *p, const double *x, const double *Ax);
+
+/* What one unit of each force counts as, in lengths of steps from x. */
+void lcplug_path_measure(const path *p, const double *x, double *unit);
 
 #endif

@@ -218,13 +218,6 @@ static double follow_pieces(walk *a) {
 
 /* ---- Newton's method ------------------------------------------------------------------------- */
 
-/* A force counts as the velocity that it makes, and one that is large by its own size (bends.c). */
-static void measure(walk *a) {
-  const path *p = a->p;
-  for (int i = 0; i < a->m->n; i++)
-    a->unit[i] = p->diagonal[i] / (p->smooth.unit + p->diagonal[i] * fabs(a->x[i]));
-}
-
 static double length_of_step(const walk *a) {
   double sum = 0.0;
   for (int i = 0; i < a->m->n; i++) {
@@ -236,12 +229,8 @@ static double length_of_step(const walk *a) {
 
 static int observe(walk *a) {
   path *p = a->p;
-  const model *m = a->m;
-  look(a);
-  for (int i = 0; i < m->n; i++) p->Atrial[i] = a->v[i] + m->b[i];
-  lcplug_smoothing_answer(&p->smooth, a->x, p->Atrial, p->trial);
-  m->op->table->apply(m->op, p->trial, p->Atrial);
-  return lcplug_iteration_observe(p->it, m, p->trial, p->Atrial);
+  lcplug_path_apply(p, a->x, p->center, p->Atrial);
+  return lcplug_path_observe_at(p, a->x, p->Atrial);
 }
 
 /* What the answer to the pull leaves without it, at most. */
@@ -259,7 +248,7 @@ static int solve_pulled(walk *a, int *over) {
   double last = INFINITY;
   for (int k = 0, slow = 0; k < MOST_STEPS && slow < MOST_SLOW_STEPS; k++) {
     memcpy(a->start, a->x, (size_t)a->m->n * sizeof *a->x);
-    measure(a);
+    lcplug_path_measure(p, a->x, a->unit);
     double left = follow_pieces(a), length = length_of_step(a);
     if (left > NOWHERE || !(length < RUN_OFF)) return 0;
     settle(a, a->w, 0);

@@ -7,7 +7,7 @@
 #include "support.h"
 
 typedef struct path_bench {
-  instance *pile; /* the caller's, if he wants */
+  instance *pile; /* or NULL */
   lcplug_workspace *workspace;
   layout layout;
   lower_triangle lower;
@@ -34,6 +34,22 @@ static inline void path_bench_open(path_bench *t, const lcplug_problem *p, doubl
   t->path.smooth.exact = 1;
 }
 
-static inline void path_bench_close(path_bench *t) { lcplug_workspace_free(t->workspace); }
+static inline void path_bench_close(path_bench *t) {
+  if (t->pile) instance_free(t->pile);
+  lcplug_workspace_free(t->workspace);
+}
+
+/* The same on a pile, which it frees in the end; answers go to pile->x. */
+static inline void path_bench_open_pile(path_bench *t, instance *pile) {
+  lcplug_problem p = instance_problem(pile);
+  path_bench_open(t, &p, pile->x);
+  t->pile = pile;
+}
+
+static inline double path_bench_residual(path_bench *t) {
+  path *p = &t->path;
+  t->op.table->apply(&t->op, t->it.x, p->Atrial);
+  return lcplug_residual_natural(&t->model, t->it.x, p->Atrial);
+}
 
 #endif

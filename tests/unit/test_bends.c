@@ -22,12 +22,6 @@ static void close_captured(path_bench *t, lcplug_record *record) {
   lcplug_record_free(record);
 }
 
-static double residual_of_answer(path_bench *t) {
-  path *p = &t->path;
-  t->op.table->apply(&t->op, t->it.x, p->Atrial);
-  return lcplug_residual_natural(&t->model, t->it.x, p->Atrial);
-}
-
 static const char *const bent[] = {"hard/bends-33", "hard/bends-90", "hard/bricks-312"};
 enum { BENT = sizeof bent / sizeof *bent };
 
@@ -37,7 +31,7 @@ START_TEST(paths_that_turn_back_lead_to_the_answer) {
   lcplug_record *record = open_captured(&t, bent[_i]);
   ck_assert(!lcplug_path_follow(&t.path, (manner){.steps = 400, .fastest = 0.5, .gives_up = 1}));
   ck_assert(lcplug_path_follow_bends(&t.path, 2000));
-  ck_assert_double_le(residual_of_answer(&t), t.it.tol);
+  ck_assert_double_le(path_bench_residual(&t), t.it.tol);
   close_captured(&t, record);
 }
 END_TEST

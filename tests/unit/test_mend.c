@@ -11,17 +11,6 @@
 #include "mend.h"
 #include "path_bench.h"
 
-static void open_pile(path_bench *t, instance *pile) {
-  lcplug_problem p = instance_problem(pile);
-  path_bench_open(t, &p, pile->x);
-  t->pile = pile;
-}
-
-static void close_pile(path_bench *t) {
-  instance_free(t->pile);
-  path_bench_close(t);
-}
-
 /* One Newton step from x, which is not taken. */
 static void look_ahead(path_bench *t, const double *x, double eps) {
   path *p = &t->path;
@@ -106,7 +95,7 @@ START_TEST(the_small_problem_is_a_schur_complement) {
   for (int i = 0; i < p->n; i++) p->b[i] = instance_row_product(p, i, x);
   memcpy(spoilt, x, (size_t)p->n * sizeof *x);
   spoil(&r, p, 2, 1.0, spoilt);
-  open_pile(&t, p);
+  path_bench_open_pile(&t, p);
   look_ahead(&t, spoilt, 1e-6);
   linear.problem = p, linear.x = x, linear.spoilt = spoilt, linear.calls = 0;
   ck_assert(lcplug_may_mend(&t.path));
@@ -114,7 +103,7 @@ START_TEST(the_small_problem_is_a_schur_complement) {
   ck_assert_int_eq(linear.calls, 1);
   ck_assert_double_le(distance_max(t.path.now.x, x, p->n), 1e-6);
   free(x), free(spoilt);
-  close_pile(&t);
+  path_bench_close(&t);
 }
 END_TEST
 
@@ -154,7 +143,7 @@ START_TEST(a_spoilt_answer_is_found_again) {
     double *spoilt = calloc((size_t)p->n, sizeof *spoilt);
     memcpy(spoilt, p->x, (size_t)p->n * sizeof *spoilt);
     spoil(&r, p, 3, 1.0, spoilt);
-    open_pile(&t, p);
+    path_bench_open_pile(&t, p);
     look_ahead(&t, spoilt, 1e-4);
     double before = merit_of(&t.path);
     if (lcplug_mend(&t.path, solve_by_path, t.workspace)) {
@@ -165,7 +154,7 @@ START_TEST(a_spoilt_answer_is_found_again) {
       ck_assert_mem_eq(t.path.now.x, spoilt, (size_t)p->n * sizeof *spoilt);
     }
     free(spoilt);
-    close_pile(&t);
+    path_bench_close(&t);
   }
   ck_assert_int_ge(mended, 8);
   ck_assert_int_ge(found, 6);
@@ -176,17 +165,17 @@ END_TEST
 START_TEST(who_is_not_mended) {
   rng r = {3};
   path_bench t;
-  open_pile(&t, instance_contacts(&r, 30, 10, 1e-3, 0.5, 0.5));
+  path_bench_open_pile(&t, instance_contacts(&r, 30, 10, 1e-3, 0.5, 0.5));
   ck_assert(lcplug_may_mend(&t.path));
   t.path.few = 1;
   ck_assert(!lcplug_may_mend(&t.path));
-  close_pile(&t);
-  open_pile(&t, instance_contacts(&r, 4, 2, 1e-3, 0.5, 0.5));
+  path_bench_close(&t);
+  path_bench_open_pile(&t, instance_contacts(&r, 4, 2, 1e-3, 0.5, 0.5));
   ck_assert(!lcplug_may_mend(&t.path));
-  close_pile(&t);
-  open_pile(&t, instance_contacts(&r, 30, 10, 1e-3, INFINITY, INFINITY));
+  path_bench_close(&t);
+  path_bench_open_pile(&t, instance_contacts(&r, 30, 10, 1e-3, INFINITY, INFINITY));
   ck_assert(!lcplug_may_mend(&t.path));
-  close_pile(&t);
+  path_bench_close(&t);
 }
 END_TEST
 
@@ -195,7 +184,7 @@ START_TEST(damping_ends) {
   rng r = {13};
   for (int k = 0; k < 20; k++) {
     path_bench t;
-    open_pile(&t, instance_contacts(&r, 80, 25, 1e-10, 1.0, 1.0));
+    path_bench_open_pile(&t, instance_contacts(&r, 80, 25, 1e-10, 1.0, 1.0));
     t.path.smooth.stiffness = 1.0;
     t.path.now.eps *= 1e-6;
     t.path.damps = 1;
@@ -206,7 +195,7 @@ START_TEST(damping_ends) {
       damped = t.path.added > 1e-9;
       ck_assert_int_eq(damped && t.path.part > 0.9, 0);
     }
-    close_pile(&t);
+    path_bench_close(&t);
     if (damped) return;
   }
   ck_abort_msg("no step has ever been damped");

@@ -9,17 +9,6 @@
 #include "path_bench.h"
 #include "pieces.h"
 
-static void open_pile(path_bench *t, instance *pile) {
-  lcplug_problem p = instance_problem(pile);
-  path_bench_open(t, &p, pile->x);
-  t->pile = pile;
-}
-
-static void close_pile(path_bench *t) {
-  instance_free(t->pile);
-  path_bench_close(t);
-}
-
 /* ---- changes of rank one --------------------------------------------------------------------- */
 
 enum { PATCHES = 20 };
@@ -52,7 +41,7 @@ START_TEST(patched_factors_solve_the_changed_system) {
   path_bench t;
   patched m;
   change changes[PATCHES];
-  open_pile(&t, instance_contacts(&random, 30, 12, 1e-3, 0.5, 0.5));
+  path_bench_open_pile(&t, instance_contacts(&random, 30, 12, 1e-3, 0.5, 0.5));
   int n = t.model.n;
   double *r = calloc((size_t)n, sizeof *r), *x = calloc((size_t)n, sizeof *x);
   double *kept = calloc((size_t)n, sizeof *kept);
@@ -80,7 +69,7 @@ START_TEST(patched_factors_solve_the_changed_system) {
     ck_assert_double_le(largest_error(&t, added, changes, k + 1, kept, r), 1e-9);
   }
   free(r), free(x), free(kept);
-  close_pile(&t);
+  path_bench_close(&t);
 }
 END_TEST
 
@@ -89,7 +78,7 @@ START_TEST(patches_may_be_refused) {
   rng random = {8};
   path_bench t;
   patched m;
-  open_pile(&t, instance_contacts(&random, 10, 5, 1e-3, 0.5, 0.5));
+  path_bench_open_pile(&t, instance_contacts(&random, 10, 5, 1e-3, 0.5, 0.5));
   lcplug_lu_load(&t.path.matrix, 0);
   lcplug_lu_factor(&t.path.matrix);
   ck_assert(lcplug_patched_begin(&m, &t.path.matrix, t.model.n, t.workspace));
@@ -104,7 +93,7 @@ START_TEST(patches_may_be_refused) {
   ck_assert(!lcplug_patched_add(&m, 3, 3, u, little));
   ck_assert_int_eq(m.count, MOST_PATCHES);
   free(z);
-  close_pile(&t);
+  path_bench_close(&t);
 }
 END_TEST
 
@@ -200,26 +189,20 @@ static int fade_from(path_bench *t, const double *x, double pull, double work) {
   return lcplug_fade_by_pieces(p, work);
 }
 
-static double residual_of_answer(path_bench *t) {
-  path *p = &t->path;
-  t->op.table->apply(&t->op, t->it.x, p->Atrial);
-  return lcplug_residual_natural(&t->model, t->it.x, p->Atrial);
-}
-
 /* From no force at all, and of every kind of cone: a pull as strong as A has an answer nearby. */
 START_TEST(strong_pulls_lead_from_nothing_to_the_answer) {
   const double mus[][2] = {{0.5, 0.5}, {0.2, 0.6}, {0.05, 0.05}};
   for (int k = 0; k < 9; k++) {
     rng random = {100u + (unsigned)k};
     path_bench t;
-    open_pile(&t, instance_contacts(&random, 10, 5, k % 2 ? 1e-8 : 1e-2, mus[k % 3][0],
+    path_bench_open_pile(&t, instance_contacts(&random, 10, 5, k % 2 ? 1e-8 : 1e-2, mus[k % 3][0],
                                     mus[k % 3][1]));
     double *nothing = calloc((size_t)t.model.n, sizeof *nothing);
     ck_assert(fade_from(&t, nothing, 1.0, 400.0));
-    ck_assert_double_le(residual_of_answer(&t), t.it.tol);
+    ck_assert_double_le(path_bench_residual(&t), t.it.tol);
     ck_assert_double_eq(t.path.pull, 0.0);
     free(nothing);
-    close_pile(&t);
+    path_bench_close(&t);
   }
 }
 END_TEST
@@ -228,7 +211,7 @@ END_TEST
 START_TEST(the_point_behind_is_the_answer) {
   rng random = {11};
   path_bench t;
-  open_pile(&t, instance_contacts(&random, 20, 9, 1e-6, 0.4, 0.4));
+  path_bench_open_pile(&t, instance_contacts(&random, 20, 9, 1e-6, 0.4, 0.4));
   double *nothing = calloc((size_t)t.model.n, sizeof *nothing);
   ck_assert(fade_from(&t, nothing, 1.0, 400.0));
   t.op.table->apply(&t.op, t.path.now.x, t.path.Atrial);
@@ -236,7 +219,7 @@ START_TEST(the_point_behind_is_the_answer) {
   lcplug_smoothing_answer(&t.path.smooth, t.path.now.x, t.path.now.Ax, t.path.trial);
   ck_assert_double_le(distance_max(t.path.trial, t.it.x, t.model.n), 1e-9);
   free(nothing);
-  close_pile(&t);
+  path_bench_close(&t);
 }
 END_TEST
 
@@ -266,7 +249,7 @@ END_TEST
 START_TEST(it_knows_what_it_is_not_for) {
   rng random = {12};
   path_bench t;
-  open_pile(&t, instance_contacts(&random, 8, 4, 1e-3, 0.4, 0.4));
+  path_bench_open_pile(&t, instance_contacts(&random, 8, 4, 1e-3, 0.4, 0.4));
   ck_assert(lcplug_may_go_by_pieces(&t.path));
   t.path.smooth.rough = 1;
   ck_assert(!lcplug_may_go_by_pieces(&t.path));
@@ -276,7 +259,7 @@ START_TEST(it_knows_what_it_is_not_for) {
   t.model.sets[1].kind = SET_CONE;
   t.model.coulomb = 0;
   ck_assert(!lcplug_may_go_by_pieces(&t.path));
-  close_pile(&t);
+  path_bench_close(&t);
 }
 END_TEST
 
