@@ -22,8 +22,8 @@ static const double AHEAD = 0.3, LONG_ENOUGH = 0.9, WORTH_IT = 0.01;
 static const double SETTLED = 1e-9, NEARLY_FULL = 0.95, NEARLY_ALL = 0.99;
 static const double NEARLY_THERE = 1e-12, FAR = 0.8, AGAIN = 0.01, HALF = 0.5;
 enum { END_STEPS = 3 };
-/* Of A's diagonal, added to what is factorized; of a fixed row's. */
-static const double TRACE = 1e-12, FIXED = 1e20;
+/* So many times its diagonal element holds a row that may not move. */
+static const double FIXED = 1e20;
 /* In units of the first m: from here on an iterate may be an answer. */
 static const double JUDGING = 1e-11, JUDGING_R = 1e-6;
 enum { JUDGED_STEPS = 10 };

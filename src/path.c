@@ -19,8 +19,6 @@ static const double SHORT = 0.1, SHORTEST = 1e-3;
  * and ends. */
 static const double DAMP_BELOW = 0.2, FREE_ABOVE = 0.4, DAMP_BY = 100.0;
 static const double FIRST_DAMPING = 1e-8, MOST_DAMPING = 1e-3;
-/* Of A's diagonal, added to it: keeps the matrix of redundant contacts from being singular. */
-static const double TRACE = 1e-12;
 
 static int take_vectors(path *p, int n, lcplug_workspace *workspace) {
   double **vectors[] = {&p->dx, &p->Adx, &p->trial, &p->Atrial, &p->diagonal, &p->center};

@@ -21,6 +21,10 @@
 /* Beside the right side: no smaller eps is of use. */
 #define LEAST_EPS 1e-14
 
+/* Of A's diagonal, added to what is factorized: keeps the matrix of redundant contacts from being
+ * singular. */
+#define TRACE 1e-12
+
 typedef struct point {
   double *x, *Ax; /* Ax with the pull */
   double eps;

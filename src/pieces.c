@@ -7,9 +7,6 @@
 #include "footing.h"
 #include "patched.h"
 
-/* Of A's diagonal, added to it. */
-static const double TRACE = 1e-12;
-
 /* Pieces of one path.  A path that does not come to t = 0 is left where t was least; it has led
  * nowhere if that is more than this.  Nobody follows t farther up than this, nor up from where
  * there is next to nothing left. */
@@ -316,6 +313,7 @@ int lcplug_fade_by_pieces(path *p, double most_work) {
     over = fade(&a);
   }
   p->pull = 0.0;
+  if (over) p->now.eps = LEAST_EPS * p->smooth.unit; /* its edges are sharp */
   lcplug_path_apply(p, p->now.x, NULL, p->now.Ax);
   lcplug_release(p->workspace, mark);
   return over;
